@@ -1,0 +1,143 @@
+package tasks
+
+import (
+	"context"
+	"time"
+)
+
+// A Store keeps tasks. Its methods are small atomic promises; policy (who retries what and when) lives
+// above it, in [Manager] and the moves. All methods may be called at once from many goroutines and, where
+// the store is shared, from many processes. now is always an argument, so that a store reads no clock.
+//
+// A method whose context is cancelled before its write began changes nothing; afterwards it reports what
+// became of the write. Errors other than the sentinels named here mean that the outcome is unknown.
+type Store interface {
+	// Insert stores a new record. If a record of the same user holds its IdempotencyKey or DedupeKey,
+	// nothing is written and the result is that record with [ErrDuplicate]; of two inserts at once
+	// exactly one succeeds.
+	Insert(ctx context.Context, t Task) (Task, error)
+
+	// Get returns the whole record, or [ErrNotFound].
+	Get(ctx context.Context, id string) (Task, error)
+
+	// Update makes one move. It tries the move on known, the record as the caller last saw it, and
+	// writes only where the revision still is known.Rev; when that was stale it reads the record again and
+	// tries the move on that, as often as it takes. So the common move is one conditional write without
+	// a read. It returns the record as it now is. A move's own refusal ([ErrConflict], [ErrLeaseLost],
+	// [ErrUnchanged]) is returned with the newest record and nothing is written; a refusal seen on a
+	// stale record is never the answer.
+	Update(ctx context.Context, known Task, m Move) (Task, error)
+
+	// Claim takes up to c.Limit tasks of a lane that are queued and whose AvailableAt is not after c.Now,
+	// by Priority, then AvailableAt, then ID, and applies c.Move to each; each is one conditional write.
+	// A task is never returned to two callers. The move may be tried more than once for one task.
+	Claim(ctx context.Context, c Claim) ([]Task, error)
+
+	// NextAvailable returns the earliest AvailableAt of a lane's queued tasks, due or not; ok is false
+	// when none is queued.
+	NextAvailable(ctx context.Context, lane string) (at time.Time, ok bool, err error)
+
+	// Renew extends leases and stores progress, all in one batch: for each beat what [Renewed] says. The
+	// answers are in the order of the beats.
+	Renew(ctx context.Context, beats []Beat, until, now time.Time) ([]Renewal, error)
+
+	// Stale returns up to limit processing tasks whose lease has run out at now, oldest first; and, when
+	// owner is not empty, those that are held by any other owner as well.
+	Stale(ctx context.Context, owner string, now time.Time, limit int) ([]Task, error)
+
+	// List returns one page. Its items leave out Journal, Failures, Sealed and Checkpoint.
+	List(ctx context.Context, q Query) (Page, error)
+
+	// Counts returns how many tasks a user has, by status, kind and dismissed; exact, and cheap however
+	// many there are. An empty userID counts everybody's, by lane as well.
+	Counts(ctx context.Context, userID string) ([]Count, error)
+
+	// AppendLog keeps lines of attempts, in the order given.
+	AppendLog(ctx context.Context, lines []LogLine) error
+
+	// Log returns up to limit lines of one task after the given sequence, in order.
+	Log(ctx context.Context, taskID string, after int64, limit int) ([]LogLine, error)
+}
+
+// A Watcher is a [Store] that can tell of tasks which other processes change. Watch calls changed with the
+// newest record of each, soon after (a second at most while another process is registered under an owner
+// other than ours), until ctx ends. It may repeat itself and may leave out intermediate states, never the last.
+type Watcher interface {
+	Watch(ctx context.Context, owner string, changed func(Task)) error
+}
+
+// A Claim asks for waiting tasks.
+type Claim struct {
+	Lane  string
+	Limit int
+	Now   time.Time
+	Move  Move // [Claimed] with a lease of its own for each task
+}
+
+// A Beat renews one running task.
+type Beat struct {
+	TaskID   string
+	Token    string
+	Progress Progress
+}
+
+// A Renewal answers a [Beat].
+type Renewal struct {
+	Lost            bool // the token no longer holds a valid lease: the attempt must stop and write nothing
+	CancelRequested bool // a person asked for a cancel, perhaps through another process
+}
+
+// Sort is an order of a list; ties are broken by id in the same direction.
+type Sort string
+
+const (
+	NewestFirst     Sort = "-createdAt"
+	OldestFirst     Sort = "createdAt"
+	LastEndedFirst  Sort = "-endedAt" // tasks that have not ended are left out
+	FirstEndedFirst Sort = "endedAt"  // the same, the other way round
+)
+
+// A Query selects tasks for a list. The zero value of a field does not filter.
+type Query struct {
+	UserID    string // whose; "" is everybody's
+	Statuses  []Status
+	Kind      string
+	Lane      string
+	Words     []string  // each is the beginning of one of the task's [Task.SearchWords]
+	From, To  time.Time // CreatedAt in [From, To)
+	Dismissed *bool
+	Sort      Sort   // "" is NewestFirst
+	Limit     int    // 0 asks for the count alone
+	Cursor    string // from Page.NextCursor, under the same sort; [ErrCursor] when it is not
+	NoTotal   bool   // the caller does not need Total
+}
+
+// A Page is part of a list.
+type Page struct {
+	Items      []Task
+	Total      int    // over all pages
+	TotalExact bool   // false: there are more than Total, which then is CountLimit
+	NextCursor string // "" on the last page
+}
+
+// CountLimit is how far a store counts what its counters do not know.
+const CountLimit = 10_000
+
+// A Count is a number of tasks that are alike.
+type Count struct {
+	Status    Status
+	Kind      string
+	Lane      string // only when everybody's are counted
+	Dismissed bool
+	N         int
+}
+
+// A LogLine is what a runner had to say while it worked.
+type LogLine struct {
+	TaskID  string    `json:"taskId"`
+	Attempt int       `json:"attempt"`
+	Seq     int64     `json:"seq"` // rises within a task, over all attempts
+	At      time.Time `json:"at"`
+	Level   string    `json:"level"` // info, warn, error
+	Text    string    `json:"text"`
+}
