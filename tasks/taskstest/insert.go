@@ -1,0 +1,63 @@
+package taskstest
+
+import (
+	"testing"
+
+	"filmroom/tasks"
+)
+
+var insertScenarios = []scenario{
+	{"a second task with the same idempotency key is the first one", duplicateIdempotencyKey},
+	{"a second active task with the same dedupe key is the first one", duplicateDedupeKey},
+	{"a dedupe key is free again once its task is final", dedupeKeyIsFreed},
+	{"keys of different people do not meet", keysBelongToUsers},
+	{"inserting a record again after an unknown outcome finds it", insertedTwice},
+}
+
+func keyed(idempotency, dedupe string) func(*tasks.Task) {
+	return func(t *tasks.Task) { t.IdempotencyKey, t.DedupeKey = idempotency, dedupe }
+}
+
+func duplicateIdempotencyKey(t *testing.T, s tasks.Store) {
+	first := insert(t, s, Queued(keyed("k", "")))
+	second := Queued(keyed("k", ""))
+	isFirst(t, s, second, first)
+
+	update(t, s, first, tasks.CancelRequested("ada@example.org", Epoch))
+	isFirst(t, s, second, get(t, s, first.ID)) // an idempotency key outlives its task's end
+}
+
+func duplicateDedupeKey(t *testing.T, s tasks.Store) {
+	first := insert(t, s, Queued(keyed("", "d")))
+	isFirst(t, s, Queued(keyed("", "d")), first)
+}
+
+// isFirst checks that inserting second answers first, and that nothing of second was written.
+func isFirst(t testing.TB, s tasks.Store, second, first tasks.Task) {
+	t.Helper()
+	got, err := s.Insert(t.Context(), second)
+	refused(t, "the second insert", err, tasks.ErrDuplicate)
+	same(t, "the second insert returns the first record", first, got)
+	_, err = s.Get(t.Context(), second.ID)
+	refused(t, "get the second", err, tasks.ErrNotFound)
+	if n := list(t, s, tasks.Query{UserID: first.UserID}).Total; n != 1 {
+		t.Errorf("%d tasks are counted, want 1", n)
+	}
+}
+
+func dedupeKeyIsFreed(t *testing.T, s tasks.Store) {
+	first := insert(t, s, Queued(keyed("", "d")))
+	update(t, s, first, tasks.CancelRequested("ada@example.org", Epoch))
+	insert(t, s, Queued(keyed("", "d")))
+}
+
+func keysBelongToUsers(t *testing.T, s tasks.Store) {
+	insertAll(t, s, Queued(keyed("k", "d"), Of("ada")), Queued(keyed("k", "d"), Of("bob")))
+}
+
+func insertedTwice(t *testing.T, s tasks.Store) {
+	first := insert(t, s, Queued())
+	got, err := s.Insert(t.Context(), first)
+	refused(t, "the second insert", err, tasks.ErrDuplicate)
+	same(t, "it returns the record", first, got)
+}

@@ -1,0 +1,66 @@
+package taskstest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"filmroom/tasks"
+)
+
+// reopening is a store that goes through a restart before each call, so that nothing which a scenario
+// relies on can live in memory alone.
+type reopening struct {
+	t       testing.TB
+	harness Harness
+	store   tasks.Store
+}
+
+func (r *reopening) again() tasks.Store {
+	r.store = r.harness.Reopen(r.t, r.store)
+	return r.store
+}
+
+func (r *reopening) Insert(ctx context.Context, t tasks.Task) (tasks.Task, error) {
+	return r.again().Insert(ctx, t)
+}
+
+func (r *reopening) Get(ctx context.Context, id string) (tasks.Task, error) {
+	return r.again().Get(ctx, id)
+}
+
+func (r *reopening) Update(ctx context.Context, known tasks.Task, m tasks.Move) (tasks.Task, error) {
+	return r.again().Update(ctx, known, m)
+}
+
+func (r *reopening) Claim(ctx context.Context, c tasks.Claim) ([]tasks.Task, error) {
+	return r.again().Claim(ctx, c)
+}
+
+func (r *reopening) NextAvailable(ctx context.Context, lane string) (time.Time, bool, error) {
+	return r.again().NextAvailable(ctx, lane)
+}
+
+func (r *reopening) Renew(ctx context.Context, beats []tasks.Beat, until, now time.Time) ([]tasks.Renewal, error) {
+	return r.again().Renew(ctx, beats, until, now)
+}
+
+func (r *reopening) Stale(ctx context.Context, owner string, now time.Time, limit int) ([]tasks.Task, error) {
+	return r.again().Stale(ctx, owner, now, limit)
+}
+
+func (r *reopening) List(ctx context.Context, q tasks.Query) (tasks.Page, error) {
+	return r.again().List(ctx, q)
+}
+
+func (r *reopening) Counts(ctx context.Context, userID string) ([]tasks.Count, error) {
+	return r.again().Counts(ctx, userID)
+}
+
+func (r *reopening) AppendLog(ctx context.Context, lines []tasks.LogLine) error {
+	return r.again().AppendLog(ctx, lines)
+}
+
+func (r *reopening) Log(ctx context.Context, taskID string, after int64, limit int) ([]tasks.LogLine, error) {
+	return r.again().Log(ctx, taskID, after, limit)
+}
