@@ -1,0 +1,180 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// maxName bounds a task's name, in bytes.
+const maxName = 200
+
+// A Spec is what a new task is asked to do.
+type Spec struct {
+	ID             string // chosen beforehand with [NewID], or ""
+	Kind           string
+	Name           string // for people: kind and count, never a file's or a patient's name
+	Args           any    // becomes JSON
+	Sealed         []byte // secret arguments, encrypted by the caller
+	IdempotencyKey string // at most one task of the person has it; "" for none
+	AvailableAt    time.Time
+	Lane           string // for Register alone; a kind's tasks wait in the kind's lane
+}
+
+// Submit stores a task for its lane to run. With [ErrDuplicate] it returns the task that already has the
+// idempotency key.
+func (m *Manager) Submit(ctx context.Context, p Person, s Spec) (Task, error) {
+	k, ok := m.cfg.Kinds.get(s.Kind)
+	if !ok {
+		return Task{}, fmt.Errorf("submit: no kind %q is registered", s.Kind)
+	}
+	t, err := s.record(p)
+	if err != nil {
+		return Task{}, fmt.Errorf("submit %s: %w", s.Kind, err)
+	}
+	if err := k.check(t.Args); err != nil {
+		return Task{}, fmt.Errorf("submit %s: %w", s.Kind, err)
+	}
+	t.Lane, t.MaxAttempts, t.Downloadable = k.Lane, k.Retry.MaxAttempts, k.Downloadable
+	stored, err := m.cfg.Store.Insert(ctx, Submitted(t, m.now()))
+	if err != nil {
+		return stored, err
+	}
+	m.moved(ctx, stored)
+	return stored, nil
+}
+
+func (s Spec) record(p Person) (Task, error) {
+	args, err := json.Marshal(s.Args)
+	if err != nil {
+		return Task{}, fmt.Errorf("encode arguments: %w", err)
+	}
+	id := s.ID
+	if id == "" {
+		id = NewID()
+	}
+	return Task{ID: id, UserID: p.UserID, UserEmail: p.Email, Kind: s.Kind, Name: printable(s.Name, maxName), Lane: s.Lane,
+		Args: args, Sealed: s.Sealed, IdempotencyKey: s.IdempotencyKey, AvailableAt: s.AvailableAt}, nil
+}
+
+// A Handle is a task whose work runs in the caller. It ends with Finish or Fail; a crash leaves it
+// interrupted, for nobody else can do the work again.
+type Handle struct {
+	*Run
+	came chan result
+}
+
+// Register stores a task that is running from its first moment on, in the caller.
+func (m *Manager) Register(ctx context.Context, p Person, s Spec) (*Handle, error) {
+	t, err := s.record(p)
+	if err != nil {
+		return nil, fmt.Errorf("register %s: %w", s.Kind, err)
+	}
+	if err := m.enter(); err != nil {
+		return nil, err
+	}
+	now := m.now()
+	stored, err := m.cfg.Store.Insert(ctx, Registered(t, m.lease(now), now))
+	if err != nil {
+		m.running.Done()
+		return nil, err
+	}
+	h := &Handle{m.open(stored, &Kind{Name: s.Kind, Lane: s.Lane, Retry: Retry{MaxAttempts: 1}}, nil, now), make(chan result, 1)}
+	go m.supervise(h.Run, h.came)
+	return h, nil
+}
+
+// Context ends when the work should stop: cancel, shutdown, or a lost lease; its cause says which.
+func (h *Handle) Context() context.Context { return h.ctx }
+
+// Finish ends the task with success and returns when that is stored. If a cancel was asked for, the task
+// ends canceled instead.
+func (h *Handle) Finish(ctx context.Context, done Done) error { return h.end(ctx, result{done: done}) }
+
+// Fail ends the task with err; see [UserError].
+func (h *Handle) Fail(ctx context.Context, err error) error {
+	return h.end(ctx, result{err: Permanent(err)})
+}
+
+func (h *Handle) end(ctx context.Context, res result) error {
+	select {
+	case h.came <- res:
+	default: // ended before; the first word counts
+	}
+	select {
+	case <-h.ended:
+		return h.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Cancel stops a waiting task at once and asks a running one to stop.
+func (m *Manager) Cancel(ctx context.Context, p Person, id string) (Task, error) {
+	t, err := m.move(ctx, p, id, CancelRequested(p.Email, m.now()))
+	if err != nil {
+		return t, err
+	}
+	if r := m.runOf(id); r != nil && t.Status == StatusProcessing && t.Lease.Token == r.token {
+		r.cancel(ErrCanceled)
+	}
+	return t, nil
+}
+
+// Retry puts a task that ended without success back into its lane. [ErrInputGone]: there is nothing left
+// for it to work on.
+func (m *Manager) Retry(ctx context.Context, p Person, id string) (Task, error) {
+	t, err := m.Get(ctx, p, id)
+	if err != nil {
+		return t, err
+	}
+	if !t.Status.Retryable() {
+		return t, &ConflictError{EventRetried, t.Status}
+	}
+	if err := m.rerun(ctx, t); err != nil {
+		return t, err
+	}
+	k, _ := m.cfg.Kinds.get(t.Kind)
+	return m.move(ctx, p, id, RetriedByPerson(p.Email, k.Retry.MaxAttempts, m.now()))
+}
+
+// Retryable reports whether Retry would take this task.
+func (m *Manager) Retryable(ctx context.Context, t Task) bool {
+	return t.Status.Retryable() && m.rerun(ctx, t) == nil
+}
+
+func (m *Manager) rerun(ctx context.Context, t Task) error {
+	k, known := m.cfg.Kinds.get(t.Kind)
+	if !known {
+		return ErrInputGone
+	}
+	if k.Input == nil {
+		return nil
+	}
+	return k.Input(ctx, t)
+}
+
+// Dismiss puts a final task out of its owner's sight, or back into it.
+func (m *Manager) Dismiss(ctx context.Context, p Person, id string, dismissed bool) (Task, error) {
+	return m.move(ctx, p, id, DismissedBy(p.Email, dismissed, m.now()))
+}
+
+// move makes a person's move of a task that is theirs to move. What is so already is no error.
+func (m *Manager) move(ctx context.Context, p Person, id string, mv Move) (Task, error) {
+	t, err := m.Get(ctx, p, id)
+	if err != nil {
+		return t, err
+	}
+	stored, err := m.cfg.Store.Update(ctx, t, mv)
+	if errors.Is(err, ErrUnchanged) {
+		return stored, nil
+	}
+	if err != nil {
+		return stored, err
+	}
+	m.moved(ctx, stored)
+	m.overlay(&stored)
+	return stored, nil
+}

@@ -1,0 +1,215 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// Three contexts keep a shutdown orderly: lanes fetch under one that ends first, runners work under one
+// that ends after their grace, and ends are reported under one that outlives both.
+
+// A result is what a runner came back with.
+type result struct {
+	done Done
+	err  error
+}
+
+// start runs a claimed task in a slot of its lane.
+func (m *Manager) start(t Task, l *lane, claimedAt time.Time) {
+	k, ok := m.cfg.Kinds.get(t.Kind)
+	if !ok {
+		k = unknownKind(t)
+	}
+	l.take()
+	_ = m.enter() // lanes have ended before Stop closes the door
+	r := m.open(t, k, l, claimedAt)
+	waited := t.StartedAt.Sub(t.AvailableAt)
+	m.cfg.Observer.AttemptStarted(t.Kind, t.Lane, waited)
+	came := make(chan result, 1)
+	go func() {
+		done, err := call(r.ctx, k, r, debug.Stack)
+		came <- result{done, err}
+	}()
+	go m.supervise(r, came)
+}
+
+// unknownKind stands in for a kind that this version of the program has not got: its attempts fail for good.
+func unknownKind(t Task) *Kind {
+	return &Kind{Name: t.Kind, Lane: t.Lane, Retry: Retry{MaxAttempts: 1}, run: func(context.Context, *Run) (Done, error) {
+		return Done{}, &argumentsError{fmt.Errorf("no kind %q is registered", t.Kind)}
+	}}
+}
+
+// enter counts an attempt that Stop has to wait for; it refuses once Stop no longer waits for new ones.
+func (m *Manager) enter() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stopping {
+		return ErrShutdown
+	}
+	m.running.Add(1)
+	return nil
+}
+
+// open puts an attempt under its lease into memory and tells that it runs. The caller has entered.
+func (m *Manager) open(t Task, k *Kind, l *lane, leasedAt time.Time) *Run {
+	r := &Run{m: m, kind: k, lane: l, token: t.Lease.Token, task: t, renewedAt: leasedAt, ended: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancelCause(context.Background())
+	if k.Timeout > 0 {
+		timed, release := context.WithTimeoutCause(r.ctx, k.Timeout, ErrTimeout)
+		r.ctx = timed
+		context.AfterFunc(r.ctx, release)
+	}
+	r.news = throttle{interval: m.cfg.ProgressInterval, emit: func() { m.broker.publish(r.Task()) }}
+	m.mu.Lock()
+	m.runs[t.ID] = r
+	m.mu.Unlock()
+	r.news.touch()
+	return r
+}
+
+// supervise waits for an attempt's runner, for its grace and no longer once its context has ended, and
+// sees to its end.
+func (m *Manager) supervise(r *Run, came <-chan result) {
+	var res result
+	select {
+	case res = <-came:
+	case <-r.ctx.Done():
+		select {
+		case res = <-came:
+		case <-time.After(m.cfg.AttemptGrace):
+			m.abandon(r, came)
+			res.err = fmt.Errorf("the runner did not stop: %w", context.Cause(r.ctx))
+		}
+	}
+	m.conclude(r, res)
+}
+
+// abandon counts a runner that does not stop, until it does. Go cannot kill it, but nothing it still
+// does has an effect: its Run is closed, and so will be its lease.
+func (m *Manager) abandon(r *Run, came <-chan result) {
+	m.abandoned.Add(1)
+	m.log.Error("a runner did not stop and is abandoned", "task", r.TaskID(), "kind", r.kind.Name, "cause", context.Cause(r.ctx))
+	go func() {
+		<-came
+		m.abandoned.Add(-1)
+	}()
+}
+
+// conclude ends an attempt: first what it leaves is made durable, then its end is stored, then told, and
+// only then forgotten here.
+func (m *Manager) conclude(r *Run, res result) {
+	t, file := r.close()
+	cause := context.Cause(r.ctx)
+	r.cancel(context.Canceled) // frees what hangs on the context
+	out, err := m.outcome(r, t, file, res)
+	v := classify(err, cause, t, r.kind)
+	m.tell(t, v, err)
+	stored, err := m.report(t, r, v, out)
+	if file != nil && (err != nil || stored.File == nil) {
+		if err := file.discard(); err != nil {
+			m.log.Warn("a result file was left behind until the next sweep", "task", t.ID, "err", err)
+		}
+	}
+	if err == nil {
+		m.moved(context.WithoutCancel(r.ctx), stored)
+	}
+	m.forget(r)
+	m.cfg.Observer.AttemptEnded(t.Kind, t.Lane, v.event, m.now().Sub(t.StartedAt))
+	r.err = err
+	close(r.ended)
+	m.running.Done()
+}
+
+// outcome makes what a successful runner left durable; failing that, the attempt has failed.
+func (m *Manager) outcome(r *Run, t Task, file *resultFile, res result) (out Outcome, err error) {
+	if res.err != nil {
+		return out, res.err
+	}
+	out.Progress = t.Progress
+	out.Progress.Message = printable(res.done.Message, 500)
+	if res.done.Result != nil {
+		if out.Result, err = json.Marshal(res.done.Result); err != nil {
+			return out, fmt.Errorf("encode the result: %w", err)
+		}
+	}
+	if file == nil {
+		return out, nil
+	}
+	kept, err := file.commit()
+	if err != nil {
+		return out, err
+	}
+	kept.Name, kept.ExpiresAt = r.fileName, Millis(m.now().Add(m.cfg.ResultTTL))
+	out.File = &kept
+	return out, nil
+}
+
+// tell logs what an operator should know of an end. The cause is for the log alone.
+func (m *Manager) tell(t Task, v verdict, err error) {
+	switch v.event {
+	case EventRetryScheduled, EventFailed:
+		m.log.Warn("an attempt failed", "task", t.ID, "kind", t.Kind, "attempt", t.Attempt, "next", v.event, "cause", v.failure.Cause, "err", err)
+	case "":
+		m.log.Warn("an attempt lost its lease", "task", t.ID, "kind", t.Kind, "attempt", t.Attempt)
+	}
+}
+
+// report stores the end of an attempt, as often as it takes while the lease lasts.
+func (m *Manager) report(t Task, r *Run, v verdict, out Outcome) (Task, error) {
+	if v.event == "" {
+		return t, ErrLeaseLost
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), storeTimeout)
+	defer cancel()
+	for pause := 50 * time.Millisecond; ; pause *= 2 {
+		stored, err := m.cfg.Store.Update(ctx, t, v.move(r.token, out, m.now()))
+		switch {
+		case err == nil:
+			return stored, nil
+		case errors.Is(err, ErrLeaseLost), errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound):
+			m.log.Warn("the end of an attempt came too late", "task", t.ID, "attempt", t.Attempt, "err", err)
+			return t, err
+		}
+		m.log.Error("store the end of an attempt", "task", t.ID, "attempt", t.Attempt, "err", err)
+		select {
+		case <-ctx.Done():
+			return t, err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// move is the transition a verdict leads to.
+func (v verdict) move(token string, out Outcome, now time.Time) Move {
+	switch v.event {
+	case EventFinished:
+		return Finished(token, out, now)
+	case EventCanceled:
+		return Canceled(token, now)
+	case EventHandedBack:
+		return HandedBack(token, now)
+	case EventRetryScheduled:
+		return RetryScheduled(token, v.failure, now.Add(v.delay), now)
+	case EventFailed:
+		return Failed(token, v.failure, now)
+	default:
+		return Rescued(Abandoned{DeadOwner: true}, now)
+	}
+}
+
+// forget takes an ended attempt out of memory and frees its slot.
+func (m *Manager) forget(r *Run) {
+	m.mu.Lock()
+	if id := r.task.ID; m.runs[id] == r {
+		delete(m.runs, id)
+	}
+	m.mu.Unlock()
+	if r.lane != nil {
+		r.lane.giveBack()
+	}
+}

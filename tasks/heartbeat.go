@@ -1,0 +1,167 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// rescueBatch is how many stale tasks are looked at in one query.
+const rescueBatch = 100
+
+// beat renews the leases of all attempts here in one write and takes their progress into the store. An
+// attempt that could not be renewed for a lease's length less a heartbeat cancels itself: it must have
+// stopped when others may begin to run its task.
+func (m *Manager) beat(ctx context.Context) {
+	runs := m.live()
+	if len(runs) == 0 {
+		return
+	}
+	now := m.now()
+	beats := make([]Beat, len(runs))
+	for i, r := range runs {
+		t := r.Task()
+		beats[i] = Beat{TaskID: t.ID, Token: r.token, Progress: t.Progress}
+	}
+	write, cancel := context.WithTimeout(ctx, m.cfg.Heartbeat)
+	defer cancel()
+	renewals, err := m.cfg.Store.Renew(write, beats, now.Add(m.cfg.LeaseTTL), now)
+	m.renewFailed.Store(err != nil && ctx.Err() == nil)
+	if err != nil {
+		m.log.Error("renew leases", "attempts", len(runs), "err", err)
+	}
+	for i, r := range runs {
+		if err == nil {
+			r.renewed(renewals[i], now)
+		}
+		r.expire(m.now(), m.cfg.LeaseTTL-m.cfg.Heartbeat)
+	}
+}
+
+func (r *Run) renewed(answer Renewal, at time.Time) {
+	switch {
+	case answer.Lost:
+		r.cancel(ErrLeaseLost)
+		return
+	case answer.CancelRequested:
+		r.cancel(ErrCanceled)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.renewedAt = at
+}
+
+func (r *Run) expire(now time.Time, limit time.Duration) {
+	r.mu.Lock()
+	renewedAt := r.renewedAt
+	r.mu.Unlock()
+	if now.Sub(renewedAt) > limit {
+		r.cancel(ErrLeaseLost)
+	}
+}
+
+// look is the regular pass over expired leases. On a shared store it also wakes the lanes, for tasks that another
+// process submitted.
+func (m *Manager) look(ctx context.Context) {
+	if err := m.rescue(ctx, ""); err != nil && ctx.Err() == nil {
+		m.log.Error("rescue tasks", "err", err)
+	}
+	if _, shared := m.cfg.Store.(Watcher); shared {
+		for _, l := range m.lanes {
+			l.wake()
+		}
+	}
+}
+
+// rescue takes tasks from attempts that nobody runs: those whose lease has expired, and all that are not
+// owner's when owner is given. It writes nothing where there are none.
+func (m *Manager) rescue(ctx context.Context, owner string) error {
+	for {
+		stale, err := m.cfg.Store.Stale(ctx, owner, m.now(), rescueBatch)
+		if err != nil {
+			return err
+		}
+		for _, t := range stale {
+			if err := m.rescueOne(ctx, t, owner); err != nil {
+				return err
+			}
+		}
+		if len(stale) < rescueBatch {
+			return nil
+		}
+	}
+}
+
+func (m *Manager) rescueOne(ctx context.Context, t Task, owner string) error {
+	k, known := m.cfg.Kinds.get(t.Kind)
+	a := Abandoned{Rerunnable: known && k.Rerunnable, DeadOwner: owner != "" && t.Lease.Owner != owner}
+	stored, err := m.cfg.Store.Update(ctx, t, Rescued(a, m.now()))
+	if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) {
+		return nil // somebody was quicker
+	}
+	if err != nil {
+		return err
+	}
+	m.log.Warn("rescued a task that nobody ran", "task", t.ID, "kind", t.Kind, "attempt", t.Attempt, "status", stored.Status)
+	if r := m.runOf(t.ID); r != nil && r.token == t.Lease.Token {
+		r.cancel(ErrLeaseLost)
+	}
+	m.moved(ctx, stored)
+	return nil
+}
+
+// follow tells viewers here of what other processes do, and wakes lanes for what they submit.
+func (m *Manager) follow(ctx context.Context, w Watcher) {
+	for ctx.Err() == nil {
+		err := w.Watch(ctx, m.Boot(), func(t Task) {
+			if m.runOf(t.ID) == nil {
+				m.broker.publish(t)
+			} else {
+				m.heard(t)
+			}
+			if l := m.lanes[t.Lane]; l != nil && t.Status == StatusQueued {
+				l.wake()
+			}
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		m.log.Error("follow other processes", "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(claimPause):
+		}
+	}
+}
+
+// heard takes in news from elsewhere of a task that runs here: somebody asked it to stop.
+func (m *Manager) heard(t Task) {
+	r := m.runOf(t.ID)
+	if r == nil || t.Lease == nil || t.Lease.Token != r.token {
+		return
+	}
+	if !t.CancelRequestedAt.IsZero() {
+		r.cancel(ErrCanceled)
+	}
+	r.observe(t)
+}
+
+// sweep removes result files that have expired or that no record names.
+func (m *Manager) sweep(ctx context.Context) {
+	if m.cfg.Results == nil {
+		return
+	}
+	err := m.cfg.Results.sweep(func(taskID, path string) (bool, error) {
+		t, err := m.cfg.Store.Get(ctx, taskID)
+		if errors.Is(err, ErrNotFound) {
+			return false, nil
+		}
+		if err != nil || m.runOf(taskID) != nil || t.Leased(m.now()) {
+			return true, err
+		}
+		return t.File != nil && t.File.Path == path && m.now().Before(t.File.ExpiresAt), nil
+	})
+	if err != nil && ctx.Err() == nil {
+		m.log.Error("sweep results", "err", err)
+	}
+}
