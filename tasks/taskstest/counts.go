@@ -38,8 +38,19 @@ func counted(all []tasks.Task, userID string) []tasks.Count {
 func sortedCounts(in []tasks.Count) []tasks.Count {
 	return slices.SortedFunc(slices.Values(in), func(a, b tasks.Count) int {
 		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Lane, b.Lane),
-			cmp.Compare(a.N, b.N))
+			order(a.Dismissed, b.Dismissed))
 	})
+}
+
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
 }
 
 // rightCounts compares the store's counters with the records themselves, for each of the people and all.

@@ -1,0 +1,227 @@
+package taskstest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"filmroom/tasks"
+)
+
+// A Memory is a [tasks.Store] in a map under one lock: the reference that reads like the promises, for tests
+// of what stands above a store. It passes the suite.
+type Memory struct {
+	mu    sync.Mutex
+	tasks map[string]tasks.Task
+	lines []tasks.LogLine
+
+	// Fail, if set, is asked before each call with the method's name; its error is the call's.
+	Fail func(method string) error
+}
+
+// NewMemory makes an empty store.
+func NewMemory() *Memory { return &Memory{tasks: map[string]tasks.Task{}} }
+
+// enter begins a call: the lock is held unless there is an error.
+func (m *Memory) enter(ctx context.Context, method string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if m.Fail != nil {
+		if err := m.Fail(method); err != nil {
+			return err
+		}
+	}
+	m.mu.Lock()
+	return nil
+}
+
+func (m *Memory) Insert(ctx context.Context, t tasks.Task) (tasks.Task, error) {
+	if err := m.enter(ctx, "Insert"); err != nil {
+		return tasks.Task{}, err
+	}
+	defer m.mu.Unlock()
+	for _, o := range m.tasks {
+		if o.UserID == t.UserID && (o.IdempotencyKey == t.IdempotencyKey || o.DedupeKey == t.DedupeKey) {
+			return o.Clone(), tasks.ErrDuplicate
+		}
+	}
+	m.tasks[t.ID] = t.Clone()
+	return t, nil
+}
+
+func (m *Memory) Get(ctx context.Context, id string) (tasks.Task, error) {
+	if err := m.enter(ctx, "Get"); err != nil {
+		return tasks.Task{}, err
+	}
+	defer m.mu.Unlock()
+	t, ok := m.tasks[id]
+	if !ok {
+		return tasks.Task{}, tasks.ErrNotFound
+	}
+	return t.Clone(), nil
+}
+
+func (m *Memory) Update(ctx context.Context, known tasks.Task, mv tasks.Move) (tasks.Task, error) {
+	if err := m.enter(ctx, "Update"); err != nil {
+		return tasks.Task{}, err
+	}
+	defer m.mu.Unlock()
+	t, ok := m.tasks[known.ID]
+	if !ok {
+		return tasks.Task{}, tasks.ErrNotFound
+	}
+	next, err := tasks.Apply(t, mv)
+	if err == nil {
+		m.tasks[t.ID] = next
+	}
+	return next.Clone(), err
+}
+
+func (m *Memory) Claim(ctx context.Context, c tasks.Claim) ([]tasks.Task, error) {
+	if err := m.enter(ctx, "Claim"); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	due := m.where(func(t *tasks.Task) bool {
+		return t.Lane == c.Lane && t.Status == tasks.StatusQueued && !t.AvailableAt.After(c.Now)
+	}, func(a, b tasks.Task) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.AvailableAt.Compare(b.AvailableAt), cmp.Compare(a.ID, b.ID))
+	})
+	var claimed []tasks.Task
+	for _, t := range due {
+		if len(claimed) == c.Limit {
+			break
+		}
+		if next, err := tasks.Apply(t, c.Move); err == nil {
+			m.tasks[t.ID] = next
+			claimed = append(claimed, next.Clone())
+		}
+	}
+	return claimed, nil
+}
+
+func (m *Memory) NextAvailable(ctx context.Context, lane string) (at time.Time, ok bool, err error) {
+	if err := m.enter(ctx, "NextAvailable"); err != nil {
+		return at, false, err
+	}
+	defer m.mu.Unlock()
+	for _, t := range m.tasks {
+		if t.Lane == lane && t.Status == tasks.StatusQueued && (!ok || t.AvailableAt.Before(at)) {
+			at, ok = t.AvailableAt, true
+		}
+	}
+	return at, ok, nil
+}
+
+func (m *Memory) Renew(ctx context.Context, beats []tasks.Beat, until, now time.Time) ([]tasks.Renewal, error) {
+	if err := m.enter(ctx, "Renew"); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	answers := make([]tasks.Renewal, len(beats))
+	for i, b := range beats {
+		next, err := tasks.Apply(m.tasks[b.TaskID], tasks.Renewed(b.Token, b.Progress, until, now))
+		if errors.Is(err, tasks.ErrLeaseLost) {
+			answers[i].Lost = true
+			continue
+		}
+		m.tasks[b.TaskID] = next
+		answers[i].CancelRequested = !next.CancelRequestedAt.IsZero()
+	}
+	return answers, nil
+}
+
+func (m *Memory) Stale(ctx context.Context, owner string, now time.Time, limit int) ([]tasks.Task, error) {
+	if err := m.enter(ctx, "Stale"); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	stale := m.where(func(t *tasks.Task) bool {
+		return t.Status == tasks.StatusProcessing && (!t.Leased(now) || owner != "" && t.Lease.Owner != owner)
+	}, func(a, b tasks.Task) int {
+		return cmp.Or(a.Lease.ExpiresAt.Compare(b.Lease.ExpiresAt), cmp.Compare(a.ID, b.ID))
+	})
+	return stale[:min(limit, len(stale))], nil
+}
+
+func (m *Memory) List(ctx context.Context, q tasks.Query) (tasks.Page, error) {
+	if err := m.enter(ctx, "List"); err != nil {
+		return tasks.Page{}, err
+	}
+	defer m.mu.Unlock()
+	all := selected(m.where(func(*tasks.Task) bool { return true }, nil), q)
+	page := tasks.Page{Total: len(all), TotalExact: true}
+	from := 0
+	if q.Cursor != "" {
+		sort, id, _ := strings.Cut(q.Cursor, " ")
+		last, known := m.tasks[id]
+		if !known || sort != string(q.Sort) {
+			return tasks.Page{}, tasks.ErrCursor
+		}
+		// Among what is listed now the last one shown may no longer be: it is put back to find its place.
+		with := selected(append(all, last), tasks.Query{Sort: q.Sort})
+		from = slices.IndexFunc(with, func(t tasks.Task) bool { return t.ID == id })
+		for from < len(all) && all[from].ID == id {
+			from++
+		}
+	}
+	for _, t := range all[from:min(from+q.Limit, len(all))] {
+		t.Journal, t.Failures, t.Sealed, t.Checkpoint = nil, nil, nil, nil
+		page.Items = append(page.Items, t)
+	}
+	if n := len(page.Items); n > 0 && from+n < len(all) {
+		page.NextCursor = string(q.Sort) + " " + page.Items[n-1].ID
+	}
+	return page, nil
+}
+
+func (m *Memory) Counts(ctx context.Context, userID string) ([]tasks.Count, error) {
+	if err := m.enter(ctx, "Counts"); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	return counted(m.where(func(*tasks.Task) bool { return true }, nil), userID), nil
+}
+
+func (m *Memory) AppendLog(ctx context.Context, lines []tasks.LogLine) error {
+	if err := m.enter(ctx, "AppendLog"); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	m.lines = append(m.lines, lines...)
+	return nil
+}
+
+func (m *Memory) Log(ctx context.Context, taskID string, after int64, limit int) ([]tasks.LogLine, error) {
+	if err := m.enter(ctx, "Log"); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	var out []tasks.LogLine
+	for _, l := range m.lines {
+		if l.TaskID == taskID && l.Seq > after {
+			out = append(out, l)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b tasks.LogLine) int { return cmp.Compare(a.Seq, b.Seq) })
+	return out[:min(limit, len(out))], nil
+}
+
+// where returns copies of the tasks that fit, in order where one is given; the lock is held.
+func (m *Memory) where(fits func(*tasks.Task) bool, order func(a, b tasks.Task) int) []tasks.Task {
+	var out []tasks.Task
+	for _, t := range m.tasks {
+		if fits(&t) {
+			out = append(out, t.Clone())
+		}
+	}
+	if order != nil {
+		slices.SortFunc(out, order)
+	}
+	return out
+}
