@@ -1,0 +1,36 @@
+// Package deid de-identifies DICOM files by the book: the Basic Application Level Confidentiality
+// Profile of PS3.15 Annex E and its options, at every nesting level, and what identifies a person
+// beyond the profile's table.
+//
+// # A file's way
+//
+//	Compile   profile and options become a Plan: one treatment for each attribute of Table E.1-1
+//	hold      what must not leave unseen is refused: burned-in names, documents, voices
+//	gather    the values that will go are collected: names, numbers, dates, descriptions
+//	rewrite   a new data set is built; what stays is searched for what was gathered
+//	mark      Patient Identity Removed and how, file meta information, a blank preamble
+//	write     pixel data is streamed from its source, never held
+//
+// A Plan is compiled once and used by many goroutines. A Subject says who the file is about: the
+// pseudonym, the keys, the offset of dates. The same plan, file and subject give the same bytes.
+//
+// # Compound actions
+//
+// X/Z, X/D, Z/D, X/Z/D and X/Z/U* in Table E.1-1 depend on the attribute's Type in its IOD. The plan
+// takes the last letter: the element stays, emptied or with a dummy. That conforms to every IOD and
+// keeps no value.
+//
+// # Beyond the table
+//
+// The table lists attributes; identity also hides elsewhere. The preamble is zeroed, the file meta
+// information rewritten, bytes after the data set and padding after the pixels dropped, overlays in
+// unused bits of the pixels blanked. Private elements and standard elements unknown to the dictionary
+// go. Elements outside the table go too where their value representation says that they name a person
+// or a date, and their UIDs are mapped unless they name a class. Text that stays is searched for the
+// patient's names, numbers and birth date and for every value that was removed from the file.
+//
+// # Failing closed
+//
+// What cannot be read to its end cannot be written: Apply returns an error and what it has written so
+// far must be discarded. Errors and reports hold no value of the file.
+package deid

@@ -1,0 +1,185 @@
+package dicom
+
+import (
+	"errors"
+	"io"
+
+	"filmroom/dicom/tag"
+	"filmroom/dicom/uid"
+)
+
+// File is a DICOM file (PS3.10 chapter 7): a header, and a data set in one of many transfer syntaxes.
+type File struct {
+	// TransferSyntax is the UID of the syntax that the data set was found to be in: usually what
+	// (0002,0010) says, or a guess, with a warning, where that is missing or wrong.
+	TransferSyntax string
+	// Meta is the file meta information, group 0002; empty where the file has none.
+	Meta *Dataset
+	// Dataset is the data set itself.
+	Dataset *Dataset
+	// Warnings are the ways in which the file breaks the standard and could be read nevertheless, at
+	// most 100.
+	Warnings []*Error
+	// Partial says that reading ended at the pixel data, by StopAtPixels.
+	Partial bool
+}
+
+// NewFile makes a file of a data set, for Write.
+func NewFile(d *Dataset, transferSyntax string) *File {
+	return &File{TransferSyntax: transferSyntax, Meta: NewDataset(), Dataset: d}
+}
+
+// SOPClass is the UID of what kind of object this is, from the data set or else the header; "" if
+// neither says. uid.MediaStorageDirectory is a DICOMDIR, which is no image.
+func (f *File) SOPClass() string {
+	if class, ok := f.Dataset.UID(tag.SOPClassUID); ok {
+		return class
+	}
+	class, _ := f.Meta.UID(tag.MediaStorageSOPClassUID)
+	return class
+}
+
+// Parse reads a DICOM file of size bytes, or a data set without a header. r must stay readable as long
+// as large values and pixel data are wanted; it is never read beyond size. Errors are of type *Error;
+// see the package's documentation for what is refused and what only warned of.
+func Parse(r io.ReaderAt, size int64, opts ...Option) (*File, error) {
+	cfg := configure(opts)
+	f := &File{}
+	in := &input{src: r, size: size}
+	defer func() { in.release() }()
+	d := &decoder{in: in, cfg: &cfg, budget: cfg.maxMemory, warns: &f.Warnings}
+	if err := d.start(f); err != nil {
+		return nil, err
+	}
+	if isDeflated(f.TransferSyntax) {
+		stream, err := d.inflate()
+		if err != nil {
+			return nil, err
+		}
+		in.release()
+		in = &input{src: stream, size: stream.size}
+		d.in, d.pos = in, 0
+	}
+	if err := d.settle(f); err != nil {
+		return nil, err
+	}
+	var err error
+	f.Dataset, err = d.dataset(nil, d.in.size, false)
+	f.Partial = d.stop
+	return f, err
+}
+
+// start reads preamble and meta information, and moves to the data set.
+func (d *decoder) start(f *File) error {
+	head, err := d.in.bytes(0, int(min(d.in.size, preambleSize+12)))
+	if err != nil {
+		return err
+	}
+	_, bare := guessLayout(head, d.in.size)
+	switch marked := hasMark(head); {
+	case marked && (isMeta(head[preambleSize:]) || !bare):
+		d.pos = preambleSize
+		if d.in.size == preambleSize {
+			return d.fail(ErrTruncated, d.pos, "nothing follows the preamble")
+		}
+	case bare:
+		err = d.warn(0, "no preamble: want 128 bytes and the letters DICM")
+	case len(head) > preambleSize && isMeta(head[preambleSize:]):
+		d.pos = preambleSize
+		err = d.warn(128, "the letters DICM are missing at byte 128")
+	default:
+		return d.fail(ErrNotDICOM, 0, "not a DICOM file: neither the letters DICM at byte 128 nor a data element at its start")
+	}
+	if err != nil {
+		return err
+	}
+	if f.Meta, err = d.meta(); err != nil {
+		return err
+	}
+	f.TransferSyntax, _ = f.Meta.String(tag.TransferSyntaxUID)
+	return nil
+}
+
+// meta reads group 0002, which is in explicit VR little endian in every file (PS3.10 section 7.1).
+func (d *decoder) meta() (*Dataset, error) {
+	ds := &Dataset{Offset: d.pos}
+	d.layout = layout{explicit: true}
+	d.path = append(d.path[:0], Step{})
+	start := d.pos
+	for {
+		d.path[0] = Step{}
+		b, err := d.in.bytes(d.pos, 8)
+		if err != nil && !errors.Is(err, ErrTruncated) {
+			return nil, err
+		}
+		if !isMeta(b) {
+			break
+		}
+		h, err := d.header(d.in.size)
+		if err == nil {
+			err = d.element(ds, h, d.in.size)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if h.tag == tag.FileMetaInformationGroupLength {
+			start = d.pos
+		}
+	}
+	d.path = d.path[:0]
+	if err := d.collect(ds, 0); err != nil {
+		return nil, err
+	}
+	return ds, d.checkMeta(ds, d.pos-start)
+}
+
+// checkMeta holds the group length against the bytes that follow it.
+func (d *decoder) checkMeta(meta *Dataset, length int64) error {
+	if meta.Len() == 0 {
+		return d.warn(d.pos, "no file meta information")
+	}
+	stated, err := meta.Int(tag.FileMetaInformationGroupLength)
+	switch {
+	case err != nil:
+		return d.warn(meta.Offset, "no group length in the file meta information")
+	case stated != length:
+		return d.warn(meta.Offset, "wrong group length in the file meta information: %s, the group has %s bytes", thousands(stated), thousands(length))
+	}
+	return nil
+}
+
+// settle decides on the layout of the data set: what the transfer syntax says, unless the first
+// element shows that it is another.
+func (d *decoder) settle(f *File) error {
+	left := d.in.size - d.pos
+	if left == 0 {
+		return d.fail(ErrTruncated, d.pos, "no data set follows the file meta information")
+	}
+	head, err := d.in.bytes(d.pos, int(min(left, 12)))
+	if err != nil {
+		return err
+	}
+	stated, known := layoutOf(f.TransferSyntax)
+	guess, ok := guessLayout(head, left)
+	d.layout = guess
+	switch {
+	case known && (!ok || guess == stated):
+		d.layout = stated
+		return nil
+	case known && guess.big == stated.big:
+		// A compressed file stays one: only the elements are not as the syntax has them.
+		return d.warn(d.pos, "the data set is not in the transfer syntax that the file states: read as %s", uid.Name(syntaxOf(guess)))
+	case !ok && f.TransferSyntax != "":
+		return d.fail(ErrSyntax, d.pos, "the file's transfer syntax is not in PS3.6, and its data set begins with no element")
+	case !ok:
+		return d.fail(ErrMalformed, d.pos, "the data set begins with no element, and no transfer syntax is stated")
+	}
+	problem := "no transfer syntax is stated"
+	if known {
+		problem = "the data set is not in the transfer syntax that the file states"
+	} else if f.TransferSyntax != "" {
+		problem = "the file's transfer syntax is not in PS3.6"
+	}
+	f.TransferSyntax = syntaxOf(guess)
+	return d.warn(d.pos, "%s: read as %s", problem, uid.Name(f.TransferSyntax))
+}

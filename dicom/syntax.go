@@ -1,0 +1,109 @@
+package dicom
+
+import (
+	"encoding/binary"
+
+	"filmroom/dicom/tag"
+	"filmroom/dicom/uid"
+	"filmroom/dicom/vr"
+)
+
+// IsEncapsulated reports whether a transfer syntax carries pixel data as fragments (PS3.5 section
+// A.4): every registered one but the four native ones and their deflated kin.
+func IsEncapsulated(syntax string) bool {
+	switch syntax {
+	case uid.ImplicitLE, uid.ExplicitLE, uid.ExplicitBE, uid.DeflatedLE, uid.JPIPDeflated, uid.JPIPHTJ2KDeflated:
+		return false
+	}
+	e, ok := uid.Lookup(syntax)
+	return ok && e.Kind == uid.TransferSyntax
+}
+
+// isDeflated reports whether the data set is a deflate stream (PS3.5 section A.5).
+func isDeflated(syntax string) bool {
+	return syntax == uid.DeflatedLE || syntax == uid.JPIPDeflated || syntax == uid.JPIPHTJ2KDeflated
+}
+
+// layoutOf is how a transfer syntax lays out a data set, and whether the standard has it.
+func layoutOf(syntax string) (layout, bool) {
+	switch syntax {
+	case uid.ImplicitLE, "1.2.840.10008.1.20": // Papyrus 3 has its data set in implicit VR
+		return layout{}, true
+	case uid.ExplicitBE:
+		return layout{explicit: true, big: true}, true
+	}
+	e, ok := uid.Lookup(syntax)
+	return layout{explicit: true}, ok && e.Kind == uid.TransferSyntax
+}
+
+// syntaxOf is the transfer syntax of native data in a layout.
+func syntaxOf(l layout) string {
+	switch {
+	case l.big:
+		return uid.ExplicitBE
+	case l.explicit:
+		return uid.ExplicitLE
+	}
+	return uid.ImplicitLE
+}
+
+// guessLayout looks at the first element of a data set. ok is false where nothing fits: left is how
+// many bytes the data set has.
+func guessLayout(b []byte, left int64) (l layout, ok bool) {
+	if len(b) < 8 {
+		return l, false
+	}
+	little := Tag(binary.LittleEndian.Uint16(b))<<16 | Tag(binary.LittleEndian.Uint16(b[2:]))
+	big := Tag(binary.BigEndian.Uint16(b))<<16 | Tag(binary.BigEndian.Uint16(b[2:]))
+	if v := vr.Of(b[4], b[5]); v.Known() {
+		// The first group of a data set is a low one: 0008 or so. Read in the wrong order it is 0800.
+		if canBegin(little) {
+			return layout{explicit: true}, explicitFits(b, left, v, binary.LittleEndian)
+		}
+		return layout{explicit: true, big: true}, canBegin(big) && explicitFits(b, left, v, binary.BigEndian)
+	}
+	length := int64(binary.LittleEndian.Uint32(b[4:]))
+	return layout{}, canBegin(little) && (length <= left-8 || length == undefinedLength)
+}
+
+// canBegin reports whether a data set may begin with the tag: one that the dictionary knows, or a
+// private one, in the groups that come first.
+func canBegin(t Tag) bool {
+	_, known := t.Lookup()
+	return t.Group() <= 0x0020 && (known && t != 0 || t.IsPrivate() && t.Group() > 8 && t.Element() >= 0x10)
+}
+
+func explicitFits(b []byte, left int64, v VR, order binary.ByteOrder) bool {
+	if !v.Long() {
+		return int64(order.Uint16(b[6:])) <= left-8
+	}
+	if len(b) < 12 {
+		return false
+	}
+	length := order.Uint32(b[8:])
+	return int64(length) <= left-12 || length == undefinedLength && v == vr.SQ
+}
+
+// LooksLike tells from a file's first bytes whether it is worth giving to Parse: it has the mark of
+// PS3.10 at byte 128, or begins like a data set without a header. 132 bytes or more are needed for a
+// good answer; that a file is whole and sound only Parse can tell.
+func LooksLike(head []byte) bool {
+	if hasMark(head) {
+		return true
+	}
+	_, ok := guessLayout(head, 1<<32)
+	return ok
+}
+
+// hasMark reports whether a preamble and the letters DICM begin the file (PS3.10 section 7.1).
+func hasMark(head []byte) bool {
+	return len(head) >= preambleSize && string(head[128:preambleSize]) == "DICM"
+}
+
+// preambleSize is the length of the preamble with its mark.
+const preambleSize = 132
+
+// isMeta reports whether an element of the file meta information begins here.
+func isMeta(b []byte) bool {
+	return len(b) >= 8 && binary.LittleEndian.Uint16(b) == tag.FileMetaInformationVersion.Group() && binary.LittleEndian.Uint16(b[2:]) <= 0x0102
+}
