@@ -1,0 +1,38 @@
+package views
+
+import "filmroom/tasks"
+
+// A Status is a task's status as it is shown: always an icon, a word and a colour together.
+type Status struct {
+	Name tasks.Status // also the icon's and the colour's name
+	Word string
+}
+
+var statusWords = map[tasks.Status]string{
+	tasks.StatusQueued:      "Waiting",
+	tasks.StatusPaused:      "Paused",
+	tasks.StatusProcessing:  "Running",
+	tasks.StatusFinished:    "Finished",
+	tasks.StatusError:       "Failed",
+	tasks.StatusCanceled:    "Canceled",
+	tasks.StatusInterrupted: "Interrupted",
+}
+
+// NewStatus words a status.
+func NewStatus(s tasks.Status) Status { return Status{Name: s, Word: statusWords[s]} }
+
+func (s Status) icon() string { return "icon-" + string(s.Name) }
+
+// KindWord is what people call a kind of task; a kind the desk has no word for keeps its name.
+func KindWord(kind string) string {
+	switch kind {
+	case "import":
+		return "Import"
+	case "export":
+		return "Take-out"
+	case "sample":
+		return "Sample study"
+	default:
+		return kind
+	}
+}

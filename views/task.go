@@ -1,0 +1,143 @@
+package views
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"filmroom/tasks"
+)
+
+// A TaskPage is everything about one task.
+type TaskPage struct {
+	Frame
+	Row      TaskRow
+	Facts    []Fact
+	Stages   []Stage
+	Failures []FailedAttempt
+	Journal  []JournalRow
+	Log      []LogAttempt
+	LogMore  bool // there are more lines than are shown
+	Receipt  *Receipt
+	Library  string // address of the series an import brought, "" when there are none
+	Args     string // indented JSON, "" for none
+	Result   string
+}
+
+// A Fact is a name with a value.
+type Fact struct {
+	Name  string
+	Value string
+	When  When // instead of Value
+	Mono  bool // an id or a hash
+}
+
+// A Stage is a phase of the present or last attempt.
+type Stage struct {
+	Name   string
+	Lasted string
+	State  string // done, now, stopped
+	Since  string // while it is going on: RFC 3339
+}
+
+// A FailedAttempt is an attempt that did not succeed.
+type FailedAttempt struct {
+	Attempt string
+	When    When
+	Cause   string
+	Message string
+}
+
+// TaskParts are what a task's page is made of beside the task itself.
+type TaskParts struct {
+	Log     []tasks.LogLine
+	LogMore bool     // lines were left out
+	Receipt *Receipt // nil when the task has none
+}
+
+// NewTaskPage shows all of t at f.Now.
+func NewTaskPage(f Frame, t tasks.Task, parts TaskParts) TaskPage {
+	f.section = SectionBoard
+	p := TaskPage{
+		Row: NewTaskRow(t, f.Now), Facts: taskFacts(t, f), Stages: taskStages(t, f),
+		Journal: NewJournal(t, f.Now), Log: NewLog(parts.Log), LogMore: parts.LogMore, Receipt: parts.Receipt,
+		Args: indented(t.Args), Result: indented(t.Result),
+	}
+	for _, x := range t.Failures {
+		p.Failures = append(p.Failures, FailedAttempt{
+			Attempt: "Attempt " + strconv.Itoa(x.Attempt), When: NewWhen(x.At, f.Now), Cause: causeWords[x.Cause], Message: x.Message,
+		})
+	}
+	if t.Kind != "export" && t.Status == tasks.StatusFinished && parts.Receipt != nil {
+		p.Library = LibraryOfTaskURL(t.ID)
+	}
+	f.title = p.Row.Name
+	if !t.Status.Final() {
+		f.stream = TaskEventsURL(t.ID)
+	}
+	if t.Status == tasks.StatusProcessing {
+		f.running = 1
+	}
+	p.Frame = f
+	return p
+}
+
+var causeWords = map[tasks.Cause]string{
+	tasks.CauseError: "failed", tasks.CausePermanent: "failed for good", tasks.CausePanic: "crashed",
+	tasks.CauseTimeout: "took too long", tasks.CauseLost: "lost with its process", tasks.CauseArguments: "could not begin",
+}
+
+func taskFacts(t tasks.Task, f Frame) []Fact {
+	facts := []Fact{
+		{Name: "Asked for", When: NewWhen(t.CreatedAt, f.Now)},
+		{Name: "By", Value: t.UserEmail},
+		{Name: "Kind", Value: KindWord(t.Kind)},
+		{Name: "Lane", Value: t.Lane},
+		{Name: "Attempt", Value: strconv.Itoa(t.Attempt) + " of " + strconv.Itoa(t.MaxAttempts)},
+		{Name: "Priority", Value: strconv.Itoa(t.Priority)},
+	}
+	if !t.StartedAt.IsZero() {
+		facts = append(facts, Fact{Name: "Waited", Value: Duration(t.StartedAt.Sub(t.CreatedAt))})
+	}
+	facts = append(facts, Fact{Name: "Task", Value: t.ID, Mono: true})
+	if t.File != nil {
+		facts = append(facts, Fact{Name: "SHA-256", Value: t.File.SHA256, Mono: true})
+	}
+	return facts
+}
+
+// taskStages are the phases of the last attempt, from its rows in the journal.
+func taskStages(t tasks.Task, f Frame) []Stage {
+	var stages []Stage
+	for i, e := range t.Journal {
+		switch e.Event {
+		case tasks.EventClaimed, tasks.EventRegistered:
+			stages = nil
+		case tasks.EventPhase:
+			s := Stage{Name: e.Note, State: "done"}
+			switch {
+			case i+1 < len(t.Journal):
+				s.Lasted = Duration(t.Journal[i+1].At.Sub(e.At))
+			case t.Status == tasks.StatusProcessing:
+				s.Lasted = Duration(f.Now.Sub(e.At))
+			}
+			stages = append(stages, s)
+		}
+	}
+	if n := len(stages); n > 0 && t.Status != tasks.StatusFinished {
+		last := &stages[n-1]
+		last.State = "stopped"
+		if t.Status == tasks.StatusProcessing {
+			last.State = "now"
+		}
+	}
+	return stages
+}
+
+func indented(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if len(raw) == 0 || string(raw) == "null" || json.Indent(&b, raw, "", "  ") != nil {
+		return ""
+	}
+	return b.String()
+}
