@@ -172,14 +172,14 @@ func orElse(s, other string) string {
 	return other
 }
 
-// A SeriesPage is one series, large.
-type SeriesPage struct {
+// A SeriesView is one series, large.
+type SeriesView struct {
 	Frame
 	Series SeriesRow
 }
 
-// NewSeriesPage shows one series.
-func NewSeriesPage(f Frame, s imaging.Series) SeriesPage {
+// NewSeriesView shows one series.
+func NewSeriesView(f Frame, s imaging.Series) SeriesView {
 	f.title, f.section = "Series", SectionLibrary
-	return SeriesPage{Frame: f, Series: NewSeriesRow(s, f.Now)}
+	return SeriesView{Frame: f, Series: NewSeriesRow(s, f.Now)}
 }

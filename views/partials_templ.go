@@ -133,7 +133,7 @@ func TaskHeadPartial(r TaskRow) templ.Component {
 }
 
 // TaskDetailPartials update the rest of a task's page: stages, journal, log, receipt, facts, title.
-func TaskDetailPartials(p TaskPage) templ.Component {
+func TaskDetailPartials(p Task) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -8,8 +8,8 @@ import (
 	"filmroom/tasks"
 )
 
-// A TaskPage is everything about one task.
-type TaskPage struct {
+// A Task is everything about one task.
+type Task struct {
 	Frame
 	Row      TaskRow
 	Facts    []Fact
@@ -55,10 +55,10 @@ type TaskParts struct {
 	Receipt *Receipt // nil when the task has none
 }
 
-// NewTaskPage shows all of t at f.Now.
-func NewTaskPage(f Frame, t tasks.Task, parts TaskParts) TaskPage {
+// NewTask shows all of t at f.Now.
+func NewTask(f Frame, t tasks.Task, parts TaskParts) Task {
 	f.section = SectionBoard
-	p := TaskPage{
+	p := Task{
 		Row: NewTaskRow(t, f.Now), Facts: taskFacts(t, f), Stages: taskStages(t, f),
 		Journal: NewJournal(t, f.Now), Log: NewLog(parts.Log), LogMore: parts.LogMore, Receipt: parts.Receipt,
 		Args: indented(t.Args), Result: indented(t.Result),
