@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-
-	"filmroom/dicom/tag"
-	"filmroom/dicom/vr"
 )
 
 // Dataset is a set of data elements in ascending order of their tags: a file's own, or an item of a
@@ -171,15 +168,4 @@ func (d *Dataset) walk(path Path, yield func(Node) bool) bool {
 		}
 	}
 	return true
-}
-
-// signed reports whether "US or SS" means SS here: by the Pixel Representation of this data set or of
-// one around it (PS3.3 section C.7.6.3.1.1).
-func (d *Dataset) signed() bool {
-	for ; d != nil; d = d.parent {
-		if e, ok := d.Get(tag.PixelRepresentation); ok && e.VR == vr.US && len(e.Value) == 2 {
-			return e.Value[0] == 1
-		}
-	}
-	return false
 }

@@ -34,8 +34,8 @@ type decoder struct {
 
 	stack  []*Element // elements of the data sets under way
 	room   room
-	signed bool // the Pixel Representation in force: "US or SS" is SS
-	stop   bool // StopAtPixels was obeyed
+	signed bool  // the Pixel Representation in force: "US or SS" is SS
+	stop   bool  // StopAtPixels was obeyed
 	looked int64 // padding has found something other than zeros before here
 }
 
@@ -122,12 +122,16 @@ func (d *decoder) header(end int64) (header, error) {
 	h.vr = vr.Of(b[4], b[5])
 	long := h.vr.Long()
 	if !h.vr.Known() {
-		if long, err = d.unknownVR(&h, b); err != nil {
+		form, err := d.unknownVR(h, b, end)
+		if err != nil {
 			return h, err
 		}
-		if h.vr == 0 {
+		if form == implicitForm {
+			h.vr, h.length = 0, d.order().Uint32(b[4:])
+			d.pos += 8
 			return h, nil
 		}
+		long = form == longForm
 	}
 	if !long {
 		h.length = uint32(d.order().Uint16(b[6:]))
@@ -142,18 +146,33 @@ func (d *decoder) header(end int64) (header, error) {
 	return h, nil
 }
 
+// form is where the length stands in a header.
+type form uint8
+
+const (
+	shortForm    form = iota // behind the VR, 16 bits
+	longForm                 // behind the VR and two zero bytes, 32 bits
+	implicitForm             // in place of the VR, 32 bits
+)
+
 // unknownVR decides what two bytes mean that are no known VR. Letters are a VR of a later edition,
 // with a 32-bit length behind two zero bytes (PS3.5 section 6.2); where those bytes are not zero they
-// must be a 16-bit length. Anything else is an element without a VR among others that have one, which
-// some writers produce; then h is complete and its VR 0.
-func (d *decoder) unknownVR(h *header, b []byte) (long bool, err error) {
+// must be a 16-bit length. Anything else is an element without a VR among others that have one, or one
+// whose VR was never filled in: whichever length there is room for.
+func (d *decoder) unknownVR(h header, b []byte, end int64) (form, error) {
 	if h.vr.Letters() {
-		err = d.warn(h.at, "unknown value representation: want one of PS3.5 section 6.2; taken as UN")
-		return b[6] == 0 && b[7] == 0, err
+		err := d.warn(h.at, "unknown value representation: want one of PS3.5 section 6.2; taken as UN")
+		if b[6] == 0 && b[7] == 0 {
+			return longForm, err
+		}
+		return shortForm, err
 	}
-	h.vr, h.length = 0, d.order().Uint32(b[4:])
-	d.pos += 8
-	return false, d.warn(h.at, "no value representation in an explicit-VR file; read as implicit VR")
+	left := end - d.pos - 8
+	implicit, short := int64(d.order().Uint32(b[4:])), int64(d.order().Uint16(b[6:]))
+	if implicit > left && implicit != undefinedLength && short <= left {
+		return shortForm, d.warn(h.at, "no value representation before the length: want one of PS3.5 section 6.2; the dictionary's is taken")
+	}
+	return implicitForm, d.warn(h.at, "no value representation in an explicit-VR file; read as implicit VR")
 }
 
 // dataset reads elements up to end, or up to the item delimiter where the length is undefined.

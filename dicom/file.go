@@ -6,6 +6,7 @@ import (
 
 	"filmroom/dicom/tag"
 	"filmroom/dicom/uid"
+	"filmroom/dicom/vr"
 )
 
 // File is a DICOM file (PS3.10 chapter 7): a header, and a data set in one of many transfer syntaxes.
@@ -75,7 +76,7 @@ func (d *decoder) start(f *File) error {
 	if err != nil {
 		return err
 	}
-	_, bare := guessLayout(head, d.in.size)
+	_, bare := guessBare(head, d.in.size)
 	switch marked := hasMark(head); {
 	case marked && (isMeta(head[preambleSize:]) || !bare):
 		d.pos = preambleSize
@@ -163,7 +164,7 @@ func (d *decoder) settle(f *File) error {
 	guess, ok := guessLayout(head, left)
 	d.layout = guess
 	switch {
-	case known && (!ok || guess == stated):
+	case known && (!ok || guess == stated || stated.explicit && !guess.explicit && vr.Of(head[4], head[5]).Letters()):
 		d.layout = stated
 		return nil
 	case known && guess.big == stated.big:

@@ -47,23 +47,35 @@ func syntaxOf(l layout) string {
 	return uid.ImplicitLE
 }
 
-// guessLayout looks at the first element of a data set. ok is false where nothing fits: left is how
-// many bytes the data set has.
+// guessLayout tells from its first element how a data set of left bytes is laid out. ok is false where
+// nothing fits.
 func guessLayout(b []byte, left int64) (l layout, ok bool) {
 	if len(b) < 8 {
 		return l, false
 	}
-	little := Tag(binary.LittleEndian.Uint16(b))<<16 | Tag(binary.LittleEndian.Uint16(b[2:]))
-	big := Tag(binary.BigEndian.Uint16(b))<<16 | Tag(binary.BigEndian.Uint16(b[2:]))
 	if v := vr.Of(b[4], b[5]); v.Known() {
 		// The first group of a data set is a low one: 0008 or so. Read in the wrong order it is 0800.
-		if canBegin(little) {
-			return layout{explicit: true}, explicitFits(b, left, v, binary.LittleEndian)
+		if b[0] == 0 && b[1] != 0 {
+			return layout{explicit: true, big: true}, explicitFits(b, left, v, binary.BigEndian)
 		}
-		return layout{explicit: true, big: true}, canBegin(big) && explicitFits(b, left, v, binary.BigEndian)
+		return layout{explicit: true}, explicitFits(b, left, v, binary.LittleEndian)
 	}
-	length := int64(binary.LittleEndian.Uint32(b[4:]))
-	return layout{}, canBegin(little) && (length <= left-8 || length == undefinedLength)
+	length := binary.LittleEndian.Uint32(b[4:])
+	return layout{}, int64(length) <= left-8 || length == undefinedLength
+}
+
+// guessBare is guessLayout for a file without any header, which only the first tag tells from a file
+// that is not DICOM at all.
+func guessBare(b []byte, size int64) (layout, bool) {
+	l, ok := guessLayout(b, size)
+	if !ok {
+		return l, false
+	}
+	order := binary.ByteOrder(binary.LittleEndian)
+	if l.big {
+		order = binary.BigEndian
+	}
+	return l, canBegin(tag.New(order.Uint16(b), order.Uint16(b[2:])))
 }
 
 // canBegin reports whether a data set may begin with the tag: one that the dictionary knows, or a
@@ -91,7 +103,7 @@ func LooksLike(head []byte) bool {
 	if hasMark(head) {
 		return true
 	}
-	_, ok := guessLayout(head, 1<<32)
+	_, ok := guessBare(head, 1<<32)
 	return ok
 }
 

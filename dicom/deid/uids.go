@@ -46,3 +46,23 @@ func appendUint128(b []byte, hi, lo uint64) []byte {
 	}
 	return append(b, digits[i:]...)
 }
+
+// isWellKnown reports whether the standard registers the UID.
+func isWellKnown(value []byte) bool {
+	_, known := uid.Lookup(string(value))
+	return known
+}
+
+// looksLikeUID reports whether a value has nothing but a UID's characters; whether its components are in
+// order does not matter to what it tells.
+func looksLikeUID(b []byte) bool {
+	if len(b) > uid.MaxLen {
+		return false
+	}
+	for _, c := range b {
+		if c != '.' && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
