@@ -114,7 +114,7 @@ func (w *Watch) run(ended chan struct{}) {
 	defer close(ended)
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	for {
+	for failing := false; ; {
 		select {
 		case <-tick.C:
 		case <-w.poke:
@@ -127,9 +127,11 @@ func (w *Watch) run(ended chan struct{}) {
 		}
 		w.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
-		if err := w.round(ctx); err != nil {
+		err := w.round(ctx)
+		if err != nil && !failing {
 			w.service.log.WarnContext(ctx, "open streams could not be checked; trying again", "error", err)
 		}
+		failing = err != nil
 		cancel()
 	}
 }

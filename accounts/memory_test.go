@@ -1,0 +1,248 @@
+package accounts_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alexedwards/argon2id"
+
+	"filmroom/accounts"
+)
+
+// memory is a Store for tests of the policy above it. broken, when set, is what every method answers.
+type memory struct {
+	mu       sync.Mutex
+	users    map[string]accounts.User
+	tokens   map[string]accounts.Token
+	sessions map[string]accounts.Session
+	version  int64
+	asked    atomic.Int64 // how often for the version
+	broken   error
+}
+
+func newMemory() *memory {
+	return &memory{users: map[string]accounts.User{}, tokens: map[string]accounts.Token{}, sessions: map[string]accounts.Session{}}
+}
+
+func (m *memory) do(f func() error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.broken != nil {
+		return m.broken
+	}
+	return f()
+}
+
+func (m *memory) AddUser(_ context.Context, u accounts.User) error {
+	return m.do(func() error {
+		for _, other := range m.users {
+			if strings.EqualFold(other.Email, u.Email) {
+				return accounts.ErrEmailTaken
+			}
+		}
+		m.users[u.ID] = u
+		return nil
+	})
+}
+
+func (m *memory) AddFirstUser(_ context.Context, u accounts.User) error {
+	return m.do(func() error {
+		if len(m.users) > 0 {
+			return accounts.ErrNotFirst
+		}
+		m.users[u.ID] = u
+		return nil
+	})
+}
+
+func (m *memory) HasUsers(context.Context) (has bool, err error) {
+	err = m.do(func() error { has = len(m.users) > 0; return nil })
+	return has, err
+}
+
+func (m *memory) User(_ context.Context, id string) (u accounts.User, err error) {
+	err = m.do(func() error { return find(m.users, id, &u) })
+	return u, err
+}
+
+func (m *memory) UserByEmail(_ context.Context, email string) (u accounts.User, err error) {
+	err = m.do(func() error {
+		for id, other := range m.users {
+			if strings.EqualFold(other.Email, email) {
+				return find(m.users, id, &u)
+			}
+		}
+		return accounts.ErrNotFound
+	})
+	return u, err
+}
+
+func (m *memory) Users(context.Context) (all []accounts.User, err error) {
+	err = m.do(func() error {
+		for _, u := range m.users {
+			all = append(all, u)
+		}
+		slices.SortFunc(all, func(a, b accounts.User) int { return strings.Compare(a.Email, b.Email) })
+		return nil
+	})
+	return all, err
+}
+
+func (m *memory) UpdateUser(_ context.Context, u accounts.User) error {
+	return m.do(func() error {
+		m.version++
+		m.users[u.ID] = u
+		return nil
+	})
+}
+
+func (m *memory) AddToken(_ context.Context, t accounts.Token) error {
+	return m.do(func() error { m.tokens[t.ID] = t; return nil })
+}
+
+func (m *memory) Tokens(_ context.Context, userID string) (all []accounts.Token, err error) {
+	err = m.do(func() error {
+		for _, t := range m.tokens {
+			if t.UserID == userID {
+				all = append(all, t)
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (m *memory) TokenByHash(_ context.Context, hash string) (found accounts.Token, err error) {
+	err = m.do(func() error {
+		for id, t := range m.tokens {
+			if t.Hash == hash {
+				return find(m.tokens, id, &found)
+			}
+		}
+		return accounts.ErrNotFound
+	})
+	return found, err
+}
+
+func (m *memory) DeleteToken(_ context.Context, userID, id string) error {
+	return m.do(func() error {
+		if t, ok := m.tokens[id]; !ok || t.UserID != userID {
+			return accounts.ErrNotFound
+		}
+		m.version++
+		delete(m.tokens, id)
+		return nil
+	})
+}
+
+func (m *memory) TokenUsed(_ context.Context, id string, at time.Time) error {
+	return m.do(func() error {
+		t := m.tokens[id]
+		t.LastUsedAt = at
+		m.tokens[id] = t
+		return nil
+	})
+}
+
+func (m *memory) PutSession(_ context.Context, s accounts.Session) error {
+	return m.do(func() error { m.sessions[s.Hash] = s; return nil })
+}
+
+func (m *memory) Session(_ context.Context, hash string, now time.Time) (s accounts.Session, err error) {
+	err = m.do(func() error {
+		if !now.Before(m.sessions[hash].ExpiresAt) {
+			return accounts.ErrNotFound
+		}
+		return find(m.sessions, hash, &s)
+	})
+	return s, err
+}
+
+func (m *memory) DeleteSession(_ context.Context, hash string) error {
+	return m.do(func() error {
+		m.version++
+		delete(m.sessions, hash)
+		return nil
+	})
+}
+
+func (m *memory) DeleteSessions(_ context.Context, userID, except string) error {
+	return m.do(func() error {
+		m.version++
+		for hash, s := range m.sessions {
+			if s.UserID == userID && hash != except {
+				delete(m.sessions, hash)
+			}
+		}
+		return nil
+	})
+}
+
+func (m *memory) DeleteExpiredSessions(_ context.Context, now time.Time) (n int, err error) {
+	err = m.do(func() error {
+		for hash, s := range m.sessions {
+			if !now.Before(s.ExpiresAt) {
+				delete(m.sessions, hash)
+				n++
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+func (m *memory) Version(context.Context) (v int64, err error) {
+	err = m.do(func() error { m.asked.Add(1); v = m.version; return nil })
+	return v, err
+}
+
+func find[T any](in map[string]T, key string, out *T) error {
+	found, ok := in[key]
+	if !ok {
+		return accounts.ErrNotFound
+	}
+	*out = found
+	return nil
+}
+
+const (
+	address  = "192.0.2.7"
+	email    = "ada@example.org"
+	password = "correct horse battery"
+)
+
+// cheap makes hashes that cost nothing, for tests that are about something else.
+var cheap = &argon2id.Params{Memory: 8, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+
+type bundle struct {
+	*accounts.Service
+	store *memory
+	user  accounts.User
+}
+
+// setup returns a service with one account.
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	b := empty(t)
+	u, err := b.AddUser(t.Context(), email, "Ada", password, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.user = u
+	return b
+}
+
+// empty returns a service that knows nobody.
+func empty(t *testing.T) *bundle {
+	t.Helper()
+	store := newMemory()
+	s := accounts.NewService(accounts.ServiceConfig{Store: store, HashParams: cheap, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(s.Close)
+	return &bundle{Service: s, store: store}
+}
