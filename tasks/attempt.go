@@ -57,7 +57,7 @@ func (m *Manager) enter() error {
 
 // open puts an attempt under its lease into memory and tells that it runs. The caller has entered.
 func (m *Manager) open(t Task, k *Kind, l *lane, leasedAt time.Time) *Run {
-	r := &Run{m: m, kind: k, lane: l, token: t.Lease.Token, task: t, renewedAt: leasedAt, ended: make(chan struct{})}
+	r := &Run{m: m, kind: k, lane: l, token: t.Lease.Token, task: t, ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	if k.Timeout > 0 {
 		timed, release := context.WithTimeoutCause(r.ctx, k.Timeout, ErrTimeout)
@@ -65,6 +65,7 @@ func (m *Manager) open(t Task, k *Kind, l *lane, leasedAt time.Time) *Run {
 		context.AfterFunc(r.ctx, release)
 	}
 	r.news = throttle{interval: m.cfg.ProgressInterval, emit: func() { m.broker.publish(r.Task()) }}
+	r.expiry = time.AfterFunc(m.expiresIn(leasedAt), func() { r.cancel(ErrLeaseLost) })
 	m.mu.Lock()
 	m.runs[t.ID] = r
 	m.mu.Unlock()
@@ -82,7 +83,9 @@ func (m *Manager) supervise(r *Run, came <-chan result) {
 		select {
 		case res = <-came:
 		case <-time.After(m.cfg.AttemptGrace):
-			m.abandon(r, came)
+			if r.lane != nil { // else the goroutine is the caller's own
+				m.abandon(r, came)
+			}
 			res.err = fmt.Errorf("the runner did not stop: %w", context.Cause(r.ctx))
 		}
 	}

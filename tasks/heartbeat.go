@@ -30,14 +30,12 @@ func (m *Manager) beat(ctx context.Context) {
 	if err != nil {
 		m.log.Error("renew leases", "attempts", len(runs), "err", err)
 	}
-	for i, r := range runs {
-		if err == nil {
-			r.renewed(renewals[i], now)
-		}
-		r.expire(m.now(), m.cfg.LeaseTTL-m.cfg.Heartbeat)
+	for i, answer := range renewals {
+		runs[i].renewed(answer, now)
 	}
 }
 
+// renewed takes in the answer to a heartbeat that was sent at at.
 func (r *Run) renewed(answer Renewal, at time.Time) {
 	switch {
 	case answer.Lost:
@@ -46,18 +44,12 @@ func (r *Run) renewed(answer Renewal, at time.Time) {
 	case answer.CancelRequested:
 		r.cancel(ErrCanceled)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.renewedAt = at
+	r.expiry.Reset(r.m.expiresIn(at))
 }
 
-func (r *Run) expire(now time.Time, limit time.Duration) {
-	r.mu.Lock()
-	renewedAt := r.renewedAt
-	r.mu.Unlock()
-	if now.Sub(renewedAt) > limit {
-		r.cancel(ErrLeaseLost)
-	}
+// expiresIn is how long an attempt whose lease was given or renewed at at may still work without another renewal.
+func (m *Manager) expiresIn(at time.Time) time.Duration {
+	return m.cfg.LeaseTTL - m.cfg.Heartbeat - m.now().Sub(at)
 }
 
 // look is the regular pass over expired leases. On a shared store it also wakes the lanes, for tasks that another

@@ -24,17 +24,17 @@ type Run struct {
 	ctx    context.Context // the runner's; its cause says why it ended
 	cancel context.CancelCauseFunc
 	news   throttle
+	expiry *time.Timer   // ends the attempt a heartbeat before its lease
 	ended  chan struct{} // closed when the end is stored, or given up
 	err    error         // why the end could not be stored; set before ended is closed
 
-	mu        sync.Mutex
-	task      Task // newest record known
-	progress  Progress
-	renewedAt time.Time // start of the claim or renewal that gave the present lease
-	closed    bool
-	file      *resultFile
-	fileName  string
-	lines     logBuffer
+	mu       sync.Mutex
+	task     Task // newest record known
+	progress Progress
+	closed   bool
+	file     *resultFile
+	fileName string
+	lines    logBuffer
 
 	writingLog sync.Mutex // held while lines go to the store, so that they stay in order
 }
@@ -190,6 +190,7 @@ func (r *Run) state() Task {
 // close refuses the runner everything from here on and returns what it left.
 func (r *Run) close() (t Task, file *resultFile) {
 	r.news.close()
+	r.expiry.Stop()
 	r.mu.Lock()
 	r.closed = true
 	r.lines.finish(r.task, r.m.now())

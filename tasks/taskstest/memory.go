@@ -18,25 +18,31 @@ type Memory struct {
 	mu    sync.Mutex
 	tasks map[string]tasks.Task
 	lines []tasks.LogLine
-
-	// Fail, if set, is asked before each call with the method's name; its error is the call's.
-	Fail func(method string) error
+	fail  func(method string) error
 }
 
 // NewMemory makes an empty store.
 func NewMemory() *Memory { return &Memory{tasks: map[string]tasks.Task{}} }
+
+// Fail has every later call ask f, with the method's name, for an error to return; nil ends that.
+func (m *Memory) Fail(f func(method string) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fail = f
+}
 
 // enter begins a call: the lock is held unless there is an error.
 func (m *Memory) enter(ctx context.Context, method string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if m.Fail != nil {
-		if err := m.Fail(method); err != nil {
+	m.mu.Lock()
+	if m.fail != nil {
+		if err := m.fail(method); err != nil {
+			m.mu.Unlock()
 			return err
 		}
 	}
-	m.mu.Lock()
 	return nil
 }
 
