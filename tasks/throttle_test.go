@@ -25,7 +25,7 @@ func throttled(t *testing.T, play func(l *telling, th *throttle)) []string {
 	var told []string
 	synctest.Test(t, func(t *testing.T) {
 		l := &telling{start: time.Now()}
-		th := &throttle{interval: 295 * time.Millisecond}
+		th := &throttle{interval: 293 * time.Millisecond}
 		th.emit = l.emit
 		play(l, th)
 		time.Sleep(time.Minute) // the bubble's clock: everything that is to come has come
@@ -44,7 +44,7 @@ func TestAThrottleTellsTheFirstAtOnceAndTheLastAlways(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	})
-	want := []string{"1 at 0s", "30 at 295ms", "60 at 590ms", "89 at 885ms", "100 at 1.18s"}
+	want := []string{"1 at 0s", "30 at 293ms", "59 at 586ms", "88 at 879ms", "100 at 1.172s"}
 	if !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
@@ -61,7 +61,7 @@ func TestAThrottleTellsAFlushAtOnceAndSpacesFromThere(t *testing.T) {
 		l.value.Store(3)
 		th.touch()
 	})
-	want := []string{"1 at 0s", "2 at 100ms", "3 at 395ms"}
+	want := []string{"1 at 0s", "2 at 100ms", "3 at 393ms"}
 	if !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
