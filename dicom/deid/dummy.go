@@ -74,3 +74,9 @@ func vmOf(t tag.Tag) string {
 	e, _ := t.Lookup()
 	return e.VM
 }
+
+// dictionaryVR is the dictionary's first value representation of a tag.
+func dictionaryVR(t tag.Tag) vr.VR {
+	e, _ := t.Lookup()
+	return e.VR()
+}

@@ -1,0 +1,107 @@
+package deid
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// folded is text as it is compared: letters and digits alone, in lower case, without accents, full-width
+// forms made narrow. "DOE, JOHN" and "Doe^John" fold to the same.
+type folded struct {
+	text   []byte
+	places []place // one for each byte of text
+}
+
+// place leads from a folded byte back to the character that it came from.
+type place struct {
+	from, to int32 // the character's bytes in the original
+	edge     edge
+}
+
+// edge says whether a folded byte begins or ends a word. Scripts that do not part words by spaces have a
+// word in every character.
+type edge uint8
+
+const (
+	wordStart edge = 1 << iota
+	wordEnd
+)
+
+// fold replaces f with the folded form of s, which is valid UTF-8.
+func (f *folded) fold(s []byte) {
+	f.text, f.places = f.text[:0], f.places[:0]
+	inWord := false
+	for at := 0; at < len(s); {
+		r, size := rune(s[at]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(s[at:])
+		}
+		before := len(f.text)
+		f.add(r)
+		alone := isDense(r)
+		if n := len(f.text); n > before {
+			f.locate(before, int32(at), int32(at+size))
+			if !inWord || alone {
+				f.endWord(before)
+				f.places[before].edge |= wordStart
+			}
+			inWord = !alone
+			if alone {
+				f.places[n-1].edge |= wordEnd
+			}
+		} else if !unicode.Is(unicode.Mn, r) {
+			f.endWord(before)
+			inWord = false
+		}
+		at += size
+	}
+	f.endWord(len(f.text))
+}
+
+// endWord marks the byte before n as the last of its word.
+func (f *folded) endWord(n int) {
+	if n > 0 {
+		f.places[n-1].edge |= wordEnd
+	}
+}
+
+// locate notes where the bytes from n on come from.
+func (f *folded) locate(n int, from, to int32) {
+	for range len(f.text) - n {
+		f.places = append(f.places, place{from: from, to: to})
+	}
+}
+
+// add appends what r folds to: nothing for what is neither letter nor digit.
+func (f *folded) add(r rune) {
+	switch {
+	case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+		f.text = append(f.text, byte(r))
+	case r >= 'A' && r <= 'Z':
+		f.text = append(f.text, byte(r)+'a'-'A')
+	case r >= utf8.RuneSelf:
+		f.addWide(r)
+	}
+}
+
+func (f *folded) addWide(r rune) {
+	var buf [utf8.UTFMax]byte
+	parts := norm.NFKD.Properties(buf[:utf8.EncodeRune(buf[:], r)]).Decomposition()
+	if parts == nil {
+		parts = buf[:utf8.RuneLen(r)]
+	}
+	for len(parts) > 0 {
+		c, n := utf8.DecodeRune(parts)
+		if unicode.IsLetter(c) || unicode.IsDigit(c) {
+			f.text = utf8.AppendRune(f.text, unicode.ToLower(c))
+		}
+		parts = parts[n:]
+	}
+}
+
+// isDense reports whether a character belongs to a script that does not part words by spaces.
+func isDense(r rune) bool {
+	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai)
+}

@@ -1,0 +1,98 @@
+package deid
+
+import (
+	"filmroom/dicom"
+	"filmroom/dicom/tag"
+	"filmroom/dicom/vr"
+)
+
+// maxText is the longest text, in bytes, that is searched or searched for. A longer one that would
+// stay goes.
+const maxText = dicom.Held
+
+// gather collects what the plan takes out of a data set, so that it can be searched for in the rest.
+// gone says that the data set as a whole goes.
+func (p *pass) gather(d *dicom.Dataset, gone bool) {
+	for t, e := range d.All() {
+		what := p.plan.treat(d, e)
+		if !gone && (what == keep || what == clean || what == content || what == graphic) {
+			for _, item := range e.Items {
+				p.gather(item, false)
+			}
+			continue
+		}
+		for _, item := range e.Items {
+			p.gather(item, true)
+		}
+		if len(e.Value) > 0 && e.VR.IsString() {
+			p.gatherValue(d, t, e)
+		}
+	}
+}
+
+// gatherValue searches for the values of an element that goes. Numbers are left out: they would be
+// found everywhere.
+func (p *pass) gatherValue(d *dicom.Dataset, t tag.Tag, e *dicom.Element) {
+	switch e.VR {
+	case vr.UI, vr.DS, vr.IS, vr.AS, vr.UR:
+		return
+	}
+	text := p.text(d, e)
+	kind := removedValue
+	if identifies(t) {
+		kind = identity
+	}
+	switch {
+	case e.VR == vr.PN:
+		p.search.addName(text)
+	case e.VR.IsMultiline():
+		p.search.add(kind, text)
+	default:
+		eachValue(text, func(v []byte) { p.gatherOne(kind, e.VR, v) })
+	}
+}
+
+func (p *pass) gatherOne(kind needle, v vr.VR, value []byte) {
+	if v == vr.DA && kind == identity {
+		p.search.addDate(kind, string(value))
+		return
+	}
+	p.search.add(kind, value)
+}
+
+// identifies reports whether an element holds a person's number, birth date or the like: what must not
+// stand in any text, whatever its value representation.
+func identifies(t tag.Tag) bool {
+	switch t {
+	case tag.PatientSex, tag.PatientAge, tag.PatientSize, tag.PatientWeight, tag.EthnicGroup, tag.SmokingStatus,
+		tag.PregnancyStatus, tag.PatientSexNeutered, tag.Occupation, tag.MedicalAlerts, tag.Allergies,
+		tag.AdditionalPatientHistory, tag.PatientComments:
+		return false
+	case tag.AccessionNumber, tag.PlacerOrderNumberImagingServiceRequest, tag.FillerOrderNumberImagingServiceRequest,
+		tag.AdmissionID, tag.ServiceEpisodeID, tag.ClinicalTrialSubjectID:
+		return true
+	}
+	return t.Group() == 0x0010
+}
+
+// eachValue calls do with each value of a text, without the spaces around it.
+func eachValue(text []byte, do func([]byte)) {
+	start := 0
+	for i := 0; i <= len(text); i++ {
+		if i == len(text) || text[i] == '\\' {
+			do(trim(text[start:i]))
+			start = i + 1
+		}
+	}
+}
+
+// trim takes padding away at both ends.
+func trim(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == 0) {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == 0) {
+		b = b[:len(b)-1]
+	}
+	return b
+}

@@ -1,0 +1,111 @@
+package deid
+
+import (
+	"filmroom/dicom"
+	"filmroom/dicom/tag"
+)
+
+// mark writes into a data set that and how it was de-identified (PS3.15 section E.1.1 and E.3.6).
+func (p *pass) mark(src, out *dicom.Dataset) {
+	p.path = append(p.path[:0], dicom.Step{})
+	for _, t := range []tag.Tag{tag.PatientName, tag.PatientID} {
+		if !out.Has(t) {
+			v := dictionaryVR(t)
+			p.add(src, out, p.newElement(t, v, padded([]byte(p.subject.Pseudonym), v)))
+		}
+	}
+	p.add(src, out, dicom.Text(tag.PatientIdentityRemoved, "YES"))
+	p.add(src, out, dicom.Text(tag.DeidentificationMethod, p.plan.method()...))
+	p.add(src, out, dicom.Sequence(tag.DeidentificationMethodCodeSequence, p.codes(src)...))
+	p.add(src, out, dicom.Text(tag.LongitudinalTemporalInformationModified, p.temporal(src)))
+	p.path = p.path[:0]
+}
+
+// add sets an element of the outermost data set and notes it where the file did not have it already.
+func (p *pass) add(src, out *dicom.Dataset, e *dicom.Element) {
+	out.Set(e)
+	before, ok := src.Get(e.Tag)
+	if ok && !e.IsSequence() && string(trim(before.Value)) == string(trim(e.Value)) {
+		return
+	}
+	p.path[0] = dicom.Step{Tag: e.Tag}
+	p.note(src, before, Added, out, e)
+}
+
+// method is De-identification Method (0012,0063): for people, by the options' names.
+func (p *Plan) method() []string {
+	values := []string{"DICOM PS3.15 " + tag.Edition + " Table E.1-1 Basic Profile"}
+	for i := range options {
+		if options[i].on(&p.options) {
+			values = append(values, options[i].name)
+		}
+	}
+	return values
+}
+
+// codes are the items of De-identification Method Code Sequence: what this plan does, and what earlier
+// de-identifications did, if the codes are those of CID 7050.
+func (p *pass) codes(src *dicom.Dataset) []*dicom.Dataset {
+	var items []*dicom.Dataset
+	earlier := src.Items(tag.DeidentificationMethodCodeSequence)
+	for _, c := range methodCodes {
+		if p.plan.does(c.value) || claims(earlier, c) {
+			items = append(items, dicom.NewDataset(
+				dicom.Text(tag.CodeValue, c.value),
+				dicom.Text(tag.CodingSchemeDesignator, c.scheme),
+				dicom.Text(tag.CodeMeaning, c.meaning)))
+		}
+	}
+	return items
+}
+
+func (p *Plan) does(code string) bool {
+	for _, c := range p.codes {
+		if c == code {
+			return true
+		}
+	}
+	return false
+}
+
+// claims reports whether the items of a code sequence name a code.
+func claims(items []*dicom.Dataset, c methodCode) bool {
+	for _, item := range items {
+		value, _ := item.String(tag.CodeValue)
+		scheme, _ := item.String(tag.CodingSchemeDesignator)
+		if value == c.value && scheme == c.scheme {
+			return true
+		}
+	}
+	return false
+}
+
+// temporal is Longitudinal Temporal Information Modified (0028,0303). What was modified before is not
+// made whole by leaving it alone now.
+func (p *pass) temporal(src *dicom.Dataset) string {
+	before, _ := src.String(tag.LongitudinalTemporalInformationModified)
+	switch {
+	case !p.plan.options.RetainFullDates && !p.plan.options.ShiftDates || before == "REMOVED":
+		return "REMOVED"
+	case p.plan.options.ShiftDates || before == "MODIFIED":
+		return "MODIFIED"
+	}
+	return "UNMODIFIED"
+}
+
+// meta gives the new file's header what its data set lacks. dicom.Write makes the rest anew: nothing of
+// the old header, such as the application entity that sent the file, remains.
+func (p *pass) meta(f, out *dicom.File) {
+	if class := f.SOPClass(); class != "" {
+		out.Meta.Set(dicom.Text(tag.MediaStorageSOPClassUID, class))
+	}
+	if out.Dataset.Has(tag.SOPInstanceUID) {
+		return
+	}
+	if old, ok := f.Meta.String(tag.MediaStorageSOPInstanceUID); ok {
+		if !p.plan.options.RetainUIDs {
+			old = MapUID(p.subject.UIDKey, old)
+		}
+		out.Meta.Set(dicom.Text(tag.MediaStorageSOPInstanceUID, old))
+	}
+}

@@ -1,0 +1,147 @@
+package deid
+
+import (
+	"sync"
+	"unicode/utf8"
+)
+
+// needle says how a text that went is searched for in what stays.
+type needle uint8
+
+const (
+	// removedValue stood in an element that went: a description, a station's name.
+	removedValue needle = 1 << iota
+	// identity is the patient's or another person's: a part of a name, a number, a birth date.
+	identity
+	// shortName is a part of a name under three characters: what holds it goes as a whole.
+	shortName
+)
+
+const (
+	// glued is from which length on, in folded bytes, a needle is found within words too.
+	glued = 6
+	// longest is how many folded bytes of a needle are compared.
+	longest = 64
+)
+
+// search holds what went and finds it in text. Time is linear in the text whatever was added: for each
+// place in it one look-up tells which lengths of needles begin so, and one for each of those decides.
+// Needles are held as hashes: a collision, once in 2^64, would remove a word too many.
+type search struct {
+	lengths map[uint32]uint64 // first three folded bytes: a bit for each length of needle
+	needles map[uint64]needle // hash of the folded bytes
+	text    folded
+	hits    []hit
+}
+
+// hit is a needle found: bytes of the original text.
+type hit struct{ from, to int32 }
+
+var searches = sync.Pool{New: func() any {
+	return &search{lengths: map[uint32]uint64{}, needles: map[uint64]needle{}}
+}}
+
+// release clears the search and gives it back, unless a strange file has blown it up.
+func (s *search) release() {
+	if len(s.needles) > 10_000 || cap(s.text.places) > 1<<20 {
+		return
+	}
+	clear(s.lengths)
+	clear(s.needles)
+	searches.Put(s)
+}
+
+// add folds a text and searches for it from now on. What has under three letters and digits is left
+// out unless kind is shortName.
+func (s *search) add(kind needle, text []byte) {
+	s.text.fold(text)
+	s.addFolded(kind, s.text.text)
+}
+
+func (s *search) addFolded(kind needle, b []byte) {
+	if utf8.RuneCount(b) < 3 && kind&shortName == 0 || len(b) == 0 {
+		return
+	}
+	b = b[:min(len(b), longest)]
+	s.lengths[prefix(b)] |= 1 << (len(b) - 1)
+	s.needles[hashOf(b)] |= kind
+}
+
+// addWords adds each word of a text that has three characters or more.
+func (s *search) addWords(kind needle, text []byte) {
+	s.text.fold(text)
+	start := 0
+	for i, p := range s.text.places {
+		if p.edge&wordStart != 0 {
+			start = i
+		}
+		if p.edge&wordEnd != 0 {
+			s.addFolded(kind, s.text.text[start:i+1])
+		}
+	}
+}
+
+// find looks for needles of the kinds in text, valid UTF-8. Found places stand in s.hits until the next
+// call, in order and without overlap. all says that the text must go as a whole.
+func (s *search) find(kinds needle, text []byte) (found, all bool) {
+	s.text.fold(text)
+	s.hits = s.hits[:0]
+	f := &s.text
+	for i := 0; i < len(f.text); {
+		n, kind := s.longestAt(kinds, i)
+		if n == 0 {
+			i++
+			continue
+		}
+		if kind&shortName != 0 || n == longest {
+			return true, true
+		}
+		s.hits = append(s.hits, hit{f.places[i].from, f.places[i+n-1].to})
+		i += n
+	}
+	return len(s.hits) > 0, false
+}
+
+// longestAt is the longest needle at folded byte i, 0 if there is none.
+func (s *search) longestAt(kinds needle, i int) (int, needle) {
+	rest := s.text.text[i:]
+	starts := s.text.places[i].edge&wordStart != 0
+	for keys := min(3, len(rest)); keys > 0; keys-- {
+		lengths := s.lengths[prefix(rest[:keys])]
+		for n := min(len(rest), longest); lengths != 0 && n >= keys; n-- {
+			if lengths>>(n-1)&1 == 0 || keys < 3 && n != keys {
+				continue
+			}
+			ends := s.text.places[i+n-1].edge&wordEnd != 0
+			if !(starts && ends) && n < glued {
+				continue
+			}
+			if kind := s.needles[hashOf(rest[:n])] & kinds; kind != 0 {
+				return n, kind
+			}
+		}
+		if !starts {
+			break
+		}
+	}
+	return 0, 0
+}
+
+// prefix is the first three bytes, or fewer, as a number; their count keeps "ab" apart from "ab\x00".
+func prefix(b []byte) uint32 {
+	n := min(len(b), 3)
+	key := uint32(n)
+	for _, c := range b[:n] {
+		key = key<<8 | uint32(c)
+	}
+	return key
+}
+
+// hashOf is FNV-1a: the same in every run, so that a rerun writes the same bytes.
+func hashOf(b []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return h
+}

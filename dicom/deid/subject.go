@@ -1,0 +1,111 @@
+package deid
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"filmroom/dicom"
+)
+
+// ErrSubject: a Subject that nothing can be de-identified for.
+var ErrSubject = errors.New("subject incomplete")
+
+// Subject is the person that a file is about, as the export knows them.
+type Subject struct {
+	// Pseudonym replaces Patient's Name and Patient ID: 1 to 64 printable ASCII characters other than
+	// \ ^ and =.
+	Pseudonym string
+	// UIDKey is the key of new UIDs, at least 16 bytes; the same for everything that shall fit together.
+	UIDKey []byte
+	// DateOffset is by how many days dates move under ShiftDates, not 0 then. It must be one per patient,
+	// so that intervals and order stay.
+	DateOffset int
+	// Identity is what is known of the patient beyond the file, from other files of the study. What the
+	// file itself says is always searched for.
+	Identity Identity
+	// PixelsReviewed says that a person looked at the pixels and the overlays and that nothing there
+	// tells who it is.
+	PixelsReviewed bool
+}
+
+// Identity is text that tells who a person is; it is searched for in all text that stays.
+type Identity struct {
+	Names      []string // values of PN, decoded: "Yamada^Tarou=山田^太郎"
+	IDs        []string // patient IDs, accession numbers and the like
+	BirthDates []string // DA values
+}
+
+// minKey is the least length of a UID key in bytes.
+const minKey = 16
+
+// check says what is wrong with a subject; it never repeats the pseudonym, which may be a mistaken name.
+func (s *Subject) check(o *Options) error {
+	switch {
+	case s.Pseudonym == "" || len(s.Pseudonym) > 64 || strings.TrimSpace(s.Pseudonym) != s.Pseudonym:
+		return fmt.Errorf("%w: the pseudonym must have 1 to 64 characters and no space around them", ErrSubject)
+	case strings.ContainsFunc(s.Pseudonym, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`\^=`, r) }):
+		return fmt.Errorf(`%w: the pseudonym must be of ASCII characters other than \ ^ =`, ErrSubject)
+	case !o.RetainUIDs && len(s.UIDKey) < minKey:
+		return fmt.Errorf("%w: the key of UIDs has %d bytes, want at least %d", ErrSubject, len(s.UIDKey), minKey)
+	case o.ShiftDates && s.DateOffset == 0:
+		return fmt.Errorf("%w: dates are to be shifted by no day at all, want an offset other than 0", ErrSubject)
+	}
+	return nil
+}
+
+// addIdentity searches for all that is known of the person.
+func (s *search) addIdentity(id *Identity) {
+	for _, n := range id.Names {
+		s.addName([]byte(n))
+	}
+	for _, v := range id.IDs {
+		s.add(identity, []byte(v))
+	}
+	for _, d := range id.BirthDates {
+		s.addDate(identity, d)
+	}
+}
+
+// addName searches for the parts of a person's name, in each of its scripts.
+func (s *search) addName(name []byte) {
+	for len(name) > 0 {
+		end := 0
+		for end < len(name) && name[end] != '^' && name[end] != '=' && name[end] != '\\' {
+			end++
+		}
+		part := name[:end]
+		name = name[min(end+1, len(name)):]
+		s.text.fold(part)
+		if n := len([]rune(string(s.text.text))); n > 0 && n < 3 {
+			s.addFolded(shortName, s.text.text)
+			continue
+		}
+		s.addFolded(identity, s.text.text)
+		s.addWords(identity, part)
+	}
+}
+
+// addDate searches for a DA value as people write dates.
+func (s *search) addDate(kind needle, value string) {
+	t, err := dicom.ParseDate(strings.ReplaceAll(strings.TrimRight(value, " \x00"), ".", ""))
+	if err != nil {
+		s.add(kind, []byte(value))
+		return
+	}
+	s.addDay(kind, t)
+}
+
+// dateLayouts are the ways in which dates are written, without what parts their numbers.
+var dateLayouts = [...]string{
+	"20060102", "02012006", "01022006", "212006", "122006", "020106", "010206",
+	"2Jan2006", "02Jan2006", "Jan22006", "Jan022006", "2January2006", "January22006",
+}
+
+func (s *search) addDay(kind needle, t time.Time) {
+	var b [32]byte
+	for _, layout := range dateLayouts {
+		s.add(kind, t.AppendFormat(b[:0], layout))
+	}
+}

@@ -1,0 +1,126 @@
+package deid
+
+import (
+	"strings"
+
+	"filmroom/dicom"
+	"filmroom/dicom/tag"
+	"filmroom/dicom/vr"
+)
+
+// struck is what stands where a word was taken out of a text. It is as short as the shortest word that
+// is taken out, so that the text still fits its VR.
+const struck = "***"
+
+// text is a text value decoded to UTF-8. It is only valid until the element changes.
+func (p *pass) text(d *dicom.Dataset, e *dicom.Element) []byte {
+	for _, c := range e.Value {
+		if c >= 0x80 || c == 0x1b {
+			s, _ := d.Text(e)
+			return []byte(s)
+		}
+	}
+	return e.Value
+}
+
+// keepText keeps a text element without what the search finds in it.
+func (p *pass) keepText(src, out *dicom.Dataset, e *dicom.Element) {
+	if e.Section != nil {
+		p.note(src, e, Removed, out, nil) // longer than maxText
+		return
+	}
+	kinds := kindsFor(e)
+	if kinds == 0 {
+		out.Set(e)
+		return
+	}
+	text := p.text(src, e)
+	found, all := p.search.find(kinds, text)
+	switch {
+	case all:
+		p.set(src, e, Cleaned, out, e.VR, nil)
+	case !found:
+		out.Set(e)
+	case e.VR == vr.CS || !isFree(e.VR):
+		p.set(src, e, Cleaned, out, e.VR, p.strikeValues(kinds, text, e.VR))
+	default:
+		p.strikeWords(src, out, e, text)
+	}
+}
+
+// kindsFor says what is searched for in an element that stays.
+func kindsFor(e *dicom.Element) needle {
+	switch {
+	case isFree(e.VR) && !isTerm(e.Tag):
+		return identity | shortName | removedValue
+	case isFree(e.VR):
+		return identity | shortName
+	case structural[e.Tag] || e.Tag.Group() == 0x0028:
+		return 0
+	}
+	return identity
+}
+
+// isFree reports whether people may write into such an element what they like.
+func isFree(v vr.VR) bool {
+	switch v {
+	case vr.LO, vr.SH, vr.ST, vr.LT, vr.UT, vr.UC, vr.PN:
+		return true
+	}
+	return false
+}
+
+// structural are coded elements whose terms come from the standard and without which nobody can read the
+// image. A patient called Axial must not cost the image its type.
+var structural = map[tag.Tag]bool{
+	tag.SpecificCharacterSet: true,
+	tag.ImageType:            true,
+	tag.Modality:             true,
+	tag.PatientPosition:      true,
+	tag.ValueType:            true,
+	tag.RelationshipType:     true,
+}
+
+// isTerm reports whether an element holds a term of a code table or a product's name. What is said there
+// and in a description that was removed ("BRAIN", "SIEMENS") identifies nobody.
+func isTerm(t tag.Tag) bool {
+	switch t {
+	case tag.Manufacturer, tag.ManufacturerModelName, tag.SoftwareVersions:
+		return true
+	}
+	return t >= tag.CodeValue && t <= tag.MappingResourceName
+}
+
+// strikeWords puts asterisks in the place of what was found. A text that its character set then cannot
+// hold goes as a whole.
+func (p *pass) strikeWords(src, out *dicom.Dataset, e *dicom.Element, text []byte) {
+	var b strings.Builder
+	at := int32(0)
+	for _, h := range p.search.hits {
+		b.Write(text[at:h.from])
+		b.WriteString(struck)
+		at = h.to
+	}
+	b.Write(text[at:])
+	value, err := src.Charset().Encode(e.VR, strings.TrimRight(b.String(), " \x00"))
+	if err != nil {
+		value = nil
+	}
+	p.set(src, e, Cleaned, out, e.VR, padded(value, e.VR))
+}
+
+// strikeValues replaces each value of a coded element in which something was found with a dummy.
+func (p *pass) strikeValues(kinds needle, text []byte, v vr.VR) []byte {
+	var b []byte
+	n := 0
+	eachValue(text, func(value []byte) {
+		if n++; n > 1 {
+			b = append(b, '\\')
+		}
+		if found, _ := p.search.find(kinds, value); found {
+			value = dummyValue(v, "1")
+		}
+		b = append(b, trim(value)...)
+	})
+	return padded(b, v)
+}
