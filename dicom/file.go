@@ -66,8 +66,11 @@ func Parse(r io.ReaderAt, size int64, opts ...Option) (*File, error) {
 	}
 	var err error
 	f.Dataset, err = d.dataset(nil, d.in.size, false)
+	if err != nil {
+		return nil, err
+	}
 	f.Partial = d.stop
-	return f, err
+	return f, nil
 }
 
 // start reads preamble and meta information, and moves to the data set.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"filmroom/dicom/tag"
 	"filmroom/dicom/vr"
@@ -76,17 +77,19 @@ func (j *jsonWriter) dataset(d *Dataset, path Path) {
 func (j *jsonWriter) value(n Node) {
 	e := n.Element
 	switch {
+	case e.Tag == tag.SpecificCharacterSet:
+		// The JSON text itself is UTF-8, whatever the data set was in.
+		j.raw(`,"Value":["ISO_IR 192"]`)
 	case e.IsEmpty():
 	case e.IsSequence():
 		j.list(len(e.Items), func(i int) {
 			n.Path[len(n.Path)-1].Item = i + 1
 			j.dataset(e.Items[i], n.Path)
 		})
-	case e.Tag == tag.SpecificCharacterSet:
-		// The JSON text itself is UTF-8, whatever the data set was in.
-		j.raw(`,"Value":["ISO_IR 192"]`)
 	case e.VR.IsString():
-		j.text(n.Dataset.Values(e), e.VR)
+		if values := n.Dataset.Values(e); len(values) != 1 || hasContent(values[0], e.VR) {
+			j.text(values, e.VR)
+		}
 	default:
 		j.binary(n)
 	}
@@ -110,7 +113,7 @@ func (j *jsonWriter) text(values []string, v VR) {
 	j.list(len(values), func(i int) {
 		s := values[i]
 		switch {
-		case s == "":
+		case !hasContent(s, v):
 			j.raw("null")
 		case v == vr.PN:
 			j.person(ParsePersonName(s))
@@ -120,6 +123,11 @@ func (j *jsonWriter) text(values []string, v VR) {
 			j.string(s)
 		}
 	})
+}
+
+// hasContent tells a value from padding; a name of nothing but delimiters is none.
+func hasContent(s string, v VR) bool {
+	return s != "" && (v != vr.PN || strings.Trim(s, "^=") != "")
 }
 
 // decimal writes IS and DS as numbers, and as strings where they are none (PS3.18 section F.2.3.1).

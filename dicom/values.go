@@ -104,11 +104,17 @@ func (d *Dataset) String(t Tag) (value string, ok bool) {
 	return values[0], true
 }
 
-// UID is the value of a UI element. ok is false where there is none or it has not the form of a UID,
-// so that what is ok can stand in a path or a database.
+// UID is the value of a UI element. ok is false where there is none or it cannot serve as an
+// identifier: up to 64 letters, digits, dots, dashes and underscores, not dots alone. So what is ok can
+// stand in a path or a query. Old de-identifiers write hashes where UIDs belong, so digits alone are
+// not demanded; uid.Valid tells whether the form is right.
 func (d *Dataset) UID(t Tag) (value string, ok bool) {
 	value, ok = d.String(t)
-	return value, ok && uid.Valid(value)
+	return value, ok && len(value) <= uid.MaxLen && strings.Trim(value, ".") != "" && strings.IndexFunc(value, notInUID) < 0
+}
+
+func notInUID(r rune) bool {
+	return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '.' && r != '-' && r != '_'
 }
 
 // Int is the first value of IS or of a binary integer (US, SS, UL, SL, UV, SV). The error wraps
