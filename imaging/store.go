@@ -63,7 +63,8 @@ type ReceiptQuery struct {
 	Limit    int
 }
 
-// SeriesSort is an order of a library; ties are broken by id.
+// SeriesSort is an order of a library, by the bytes of what is compared; ties are broken by id in the same
+// direction.
 type SeriesSort string
 
 const (

@@ -19,7 +19,7 @@ var libraryScenarios = []scenario{
 		same(t, "later use", later, first)
 	}},
 	{"two people have two libraries", func(t *testing.T, s imaging.Store) {
-		if Library(t, s) == Library(t, s) {
+		if mine, yours := Library(t, s), Library(t, s); mine == yours {
 			t.Error("both got the same library")
 		}
 	}},
