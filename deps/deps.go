@@ -33,5 +33,7 @@ import (
 	_ "golang.org/x/text/encoding/japanese"
 	_ "golang.org/x/time/rate"
 	_ "modernc.org/sqlite"
+	_ "zombiezen.com/go/sqlite"
+	_ "zombiezen.com/go/sqlite/sqlitex"
 	_ "pgregory.net/rapid"
 )
