@@ -1,0 +1,74 @@
+# `make run` starts the desk, `make test` proves it; both do all the set-up on a fresh machine.
+# Needed: Go, node with npm. ARGS goes to the desk: make run ARGS='--listen :9000'.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+
+ARGS ?=
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+APT := DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y --no-install-recommends
+
+# Everything but the browser tests, which get the machine to themselves at the end.
+PACKAGES = $$(go list ./... | grep -v '/e2e')
+
+help: ## say what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+run: assets ## start the desk on this machine
+	go run . $(ARGS)
+
+assets: static/dist/app.js ## scripts and styles, from npm and static/
+
+# npm is asked only when the lockfile changed; its scripts do not run.
+static/node_modules/.installed: static/package.json static/package-lock.json static/.npmrc
+	npm --prefix static ci --ignore-scripts --no-audit --no-fund
+	touch $@
+
+static/dist/app.js: static/node_modules/.installed $(filter-out static/dist/%,$(wildcard static/*.js static/*.css static/*/*.js static/*/*.css static/*/*.svg))
+	go tool esbuild static/app.js static/app.css --bundle --minify --target=es2022 --outdir=static/dist --log-level=warning
+
+generate: ## pages from their templates, tables from ../shared/dicom-standard
+	go tool templ generate -log-level error -path views
+	if [ -d "$${FILMROOM_SHARED:-../shared}/dicom-standard" ]; then go generate ./dicom; fi
+
+fmt: ## format Go and templates
+	gofmt -w .
+	go tool templ fmt -log-level error views
+
+lint: ## what must be clean besides the tests
+	@unformatted=$$(gofmt -l . | grep -v '_templ\.go$$' || true); \
+	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:" $$unformatted; exit 1; fi
+	go vet ./...
+	go tool staticcheck ./...
+
+test: assets chromium dcmtk lint ## all tests, the browser's too
+	go test -race -count=1 -timeout 6m $(PACKAGES)
+	E2E=1 go test -race -count=1 -timeout 8m ./e2e/...
+
+test-mongo: assets chromium ## the stores and the whole desk on the server at TEST_MONGODB_URI
+	@: "$${TEST_MONGODB_URI:?must name a MongoDB server whose databases filmroom_* may be dropped: mongodb://127.0.0.1:27017}"
+	go test -race -count=1 -timeout 10m ./mongo/...
+	E2E=1 go test -race -count=1 -timeout 10m ./e2e/...
+
+soak: ## kill -9 a hundred times; not in CI
+	SOAK=1 go test -count=1 -timeout 60m -v -run 'TestSoak' ./e2e/
+
+bench: ## one table of what the desk does in a second
+	go run ./e2e/bench
+
+chromium:
+	@if [ -z "$${CHROMIUM:-}" ] && ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then \
+		command -v apt-get >/dev/null || { echo "the browser tests need chromium: install it, or name it in CHROMIUM"; exit 1; }; \
+		$(SUDO) apt-get update -q && $(APT) chromium; \
+	fi
+
+# dcmdump reads what the desk wrote with other eyes; without it those tests skip and say so.
+dcmtk:
+	@if [ -n "$${CI:-}" ] && ! command -v dcmdump >/dev/null && command -v apt-get >/dev/null; then \
+		$(SUDO) apt-get update -q && $(APT) dcmtk; \
+	fi
+
+.PHONY: help run assets generate fmt lint test test-mongo soak bench chromium dcmtk
