@@ -70,3 +70,6 @@ func NewAccount(f Frame, tokens []accounts.Token, a Account) Account {
 func newTokenRow(t accounts.Token, now time.Time) TokenRow {
 	return TokenRow{ID: t.ID, Name: t.Name, Created: NewWhen(t.CreatedAt, now), Used: NewWhen(t.LastUsedAt, now)}
 }
+
+// MinPassword is the least length of a password, in characters.
+const MinPassword = 10

@@ -2,6 +2,7 @@ package views
 
 import (
 	"slices"
+	"strings"
 
 	"filmroom/tasks"
 )
@@ -48,8 +49,8 @@ const (
 
 // NewBoard makes the board's page of what the store returned for q, and of all the viewer's counts.
 func NewBoard(f Frame, q BoardQuery, page tasks.Page, counts []tasks.Count) Board {
-	f.title, f.section, f.stream = "Board", SectionBoard, q.EventsURL()
-	f.running = countOf(counts, q, tasks.StatusProcessing)
+	f.section, f.stream = SectionBoard, q.EventsURL()
+	f.title, f.running = "Board", running(counts)
 	b := Board{Frame: f, Query: q, Chips: Chips(q, counts), Kinds: kindOptions(q, counts), Filters: q.filters()}
 	for _, t := range page.Items {
 		b.Rows = append(b.Rows, NewTaskRow(t, f.Now))
@@ -66,6 +67,13 @@ func NewBoard(f Frame, q BoardQuery, page tasks.Page, counts []tasks.Count) Boar
 	}
 	b.Empty = b.emptyCause(counts)
 	return b
+}
+
+// running counts the tasks that run, whatever the list shows of them.
+func running(counts []tasks.Count) int { return countOf(counts, BoardQuery{}, tasks.StatusProcessing) }
+
+func boardTitle(counts []tasks.Count) string {
+	return Frame{title: "Board", running: running(counts)}.Title()
 }
 
 func (b Board) emptyCause(counts []tasks.Count) EmptyCause {
@@ -174,3 +182,5 @@ func (q BoardQuery) first() BoardQuery {
 func (q BoardQuery) Follows() bool {
 	return q.Cursor == "" && (q.Sort == "" || q.Sort == tasks.NewestFirst)
 }
+
+func joined(ids []string) string { return strings.Join(ids, " ") }

@@ -8,11 +8,19 @@ type Receipt struct {
 	Filter  ReceiptFilter
 	Tiles   []Tile
 	Rows    []ReceiptRow
-	More    string // address that continues the table, "" at its end
-	Total   int    // files, over all outcomes
+	More    bool  // there are rows after these,
+	After   int64 // which follow this index
+	Total   int   // files, over all outcomes
 	CSVURL  string
 	JSONURL string
 	Export  bool
+}
+
+// A ReceiptFilter is what of a receipt is shown.
+type ReceiptFilter struct {
+	Outcome imaging.Outcome // "" is all
+	Search  string          // part of a file's name
+	After   int64           // index of the last row shown before; -1 from the first
 }
 
 // A Tile is an outcome with its number of files; it filters the table.
@@ -20,7 +28,6 @@ type Tile struct {
 	Outcome imaging.Outcome // "" for all
 	Word    string
 	Count   string
-	URL     string
 	Current bool
 	Good    bool // for the colour; the word says it as well
 }
@@ -71,18 +78,17 @@ func NewReceipt(taskID string, f ReceiptFilter, counts map[imaging.Outcome]int, 
 		r.Rows = append(r.Rows, newReceiptRow(row))
 	}
 	if limit > 0 && len(rows) == limit {
-		f.After = rows[limit-1].Index
-		r.More = ReceiptURL(taskID, f)
+		r.More, r.After = true, rows[limit-1].Index
 	}
 	return r
 }
 
 func (r Receipt) tile(o imaging.Outcome, word string, n int, good bool) Tile {
-	return Tile{
-		Outcome: o, Word: word, Count: Count(n), Good: good, Current: r.Filter.Outcome == o,
-		URL: ReceiptURL(r.TaskID, ReceiptFilter{Outcome: o, After: -1}),
-	}
+	return Tile{Outcome: o, Word: word, Count: Count(n), Good: good, Current: r.Filter.Outcome == o}
 }
+
+// PostURL is where filters, searches and requests for more are posted.
+func (r Receipt) PostURL() string { return ReceiptURL(r.TaskID) }
 
 func newReceiptRow(row imaging.Receipt) ReceiptRow {
 	shown := ReceiptRow{

@@ -2,7 +2,6 @@ package views
 
 import (
 	"net/url"
-	"strconv"
 	"time"
 
 	"filmroom/imaging"
@@ -84,23 +83,9 @@ func (q BoardQuery) values() url.Values {
 	return v
 }
 
-// A ReceiptFilter is what of a receipt is shown. Search may name a file, so it is posted and never part of
-// an address.
-type ReceiptFilter struct {
-	Outcome imaging.Outcome // "" is all
-	Search  string
-	After   int64 // index of the last row shown before; -1 from the first
-}
-
-// ReceiptURL is a part of a task's receipt; posting q to it searches.
-func ReceiptURL(id string, f ReceiptFilter) string {
-	v := url.Values{}
-	set(v, "outcome", string(f.Outcome))
-	if f.After >= 0 {
-		v.Set("after", strconv.FormatInt(f.After, 10))
-	}
-	return withQuery(TaskURL(id)+"/receipt", v)
-}
+// ReceiptURL is a task's receipt on its page. GET shows all of it; outcome, q and after are posted, because q
+// may name a file.
+func ReceiptURL(id string) string { return TaskURL(id) + "/receipt" }
 
 // A LibraryQuery is the state of the library. Search may name a patient, so it is posted and never part of
 // an address.
