@@ -86,8 +86,17 @@ var escapes = func() map[string]*codeSet {
 // ParseCharset makes a Charset of the values of Specific Character Set; none or one empty term is the
 // default repertoire. Common misspellings ("ISO-IR 100", "UTF8") are understood. Unknown terms count as
 // the default repertoire, and err wraps ErrValue.
-func ParseCharset(terms ...string) (cs *Charset, err error) {
-	if len(terms) == 0 || len(terms) == 1 && strings.Trim(terms[0], " ") == "" {
+func ParseCharset(terms ...string) (*Charset, error) {
+	cs, err := parseTerms([]byte(strings.Join(terms, `\`)))
+	if err != nil {
+		return cs, err
+	}
+	return cs, nil
+}
+
+func parseTerms(value []byte) (cs *Charset, err *Error) {
+	terms := strings.Split(strings.TrimRight(string(value), " \x00"), `\`)
+	if len(terms) == 1 && terms[0] == "" {
 		return nil, nil
 	}
 	cs = &Charset{g0: ascii, sets: []*codeSet{ascii}}
@@ -144,7 +153,7 @@ func (d *Dataset) Charset() *Charset {
 			if cs, ok := common[string(e.Value)]; ok {
 				return cs
 			}
-			cs, _ := ParseCharset(strings.Split(strings.TrimRight(string(e.Value), " \x00"), `\`)...)
+			cs, _ := parseTerms(e.Value)
 			return cs
 		}
 	}

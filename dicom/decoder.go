@@ -207,6 +207,7 @@ func (d *decoder) dataset(parent *Dataset, end int64, undefined bool) (*Dataset,
 		}
 	}
 	if !closed {
+		d.path[len(d.path)-1] = Step{}
 		return nil, d.fail(ErrTruncated, d.pos, "an item of undefined length has no delimiter at its end")
 	}
 	d.path = d.path[:len(d.path)-1]
@@ -256,10 +257,15 @@ func (d *decoder) element(ds *Dataset, h header, end int64) error {
 	if err := d.value(ds, e, h, end); err != nil {
 		return err
 	}
-	if e.Tag == tag.PixelRepresentation && len(e.Value) == 2 {
-		d.signed = e.Value[0] == 1
-	}
 	d.stack = append(d.stack, e)
+	switch {
+	case e.Tag == tag.PixelRepresentation && len(e.Value) == 2:
+		d.signed = e.Value[0] == 1
+	case e.Tag == tag.SpecificCharacterSet:
+		if _, err := parseTerms(e.Value); err != nil {
+			return d.warn(e.Offset, "%v", err.Reason)
+		}
+	}
 	return nil
 }
 
@@ -344,7 +350,7 @@ func (d *decoder) held(e *Element, n int) error {
 	e.Value = d.room.bytes(n)
 	copy(e.Value, b)
 	if d.layout.big {
-		swap(e.Value, e.VR.Unit())
+		swap(e.Value, swapUnit(e.VR))
 	}
 	d.pos += int64(n)
 	return nil
@@ -353,8 +359,8 @@ func (d *decoder) held(e *Element, n int) error {
 // section is a large value, left where it is.
 func (d *decoder) section(e *Element, n int64) *io.SectionReader {
 	src := d.in.src
-	if d.layout.big && e.VR.Unit() > 1 {
-		return io.NewSectionReader(&swapped{io.NewSectionReader(src, d.pos, n), e.VR.Unit()}, 0, n)
+	if unit := swapUnit(e.VR); d.layout.big && unit > 1 {
+		return io.NewSectionReader(&swapped{io.NewSectionReader(src, d.pos, n), unit}, 0, n)
 	}
 	return io.NewSectionReader(src, d.pos, n)
 }

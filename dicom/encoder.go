@@ -152,7 +152,7 @@ func (e *encoder) element(el *Element) {
 	case el.Section != nil:
 		e.header(el.Tag, e.vr(el), uint32(even(el.Len())))
 		src := el.Section
-		if unit := el.VR.Unit(); e.layout.big && unit > 1 {
+		if unit := swapUnit(el.VR); e.layout.big && unit > 1 {
 			src = io.NewSectionReader(&swapped{src, unit}, 0, src.Size())
 		}
 		e.copy(src)
@@ -162,7 +162,7 @@ func (e *encoder) element(el *Element) {
 		at := len(e.buf)
 		e.bytes(el.Value)
 		if e.layout.big {
-			swap(e.buf[at:], el.VR.Unit())
+			swap(e.buf[at:], swapUnit(el.VR))
 		}
 		e.pad(el.Len(), el.VR.Pad())
 	}

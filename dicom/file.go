@@ -46,7 +46,7 @@ func (f *File) SOPClass() string {
 func Parse(r io.ReaderAt, size int64, opts ...Option) (*File, error) {
 	cfg := configure(opts)
 	f := &File{}
-	in := &input{src: r, size: size}
+	in := &input{src: r, size: max(size, 0)}
 	defer func() { in.release() }()
 	d := &decoder{in: in, cfg: &cfg, budget: cfg.maxMemory, warns: &f.Warnings}
 	if err := d.start(f); err != nil {

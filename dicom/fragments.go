@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"filmroom/dicom/tag"
+	"filmroom/dicom/vr"
 )
 
 // Fragments are the parts of encapsulated pixel data (PS3.5 section A.4). They stay in their source.
@@ -126,6 +127,14 @@ func (r readerAt) ReadAt(p []byte, off int64) (int, error) {
 		return n, io.EOF
 	}
 	return n, nil
+}
+
+// swapUnit is how many bytes change places between big and little endian. A tag is two numbers.
+func swapUnit(v VR) int {
+	if v == vr.AT {
+		return 2
+	}
+	return v.Unit()
 }
 
 // swap turns the bytes of each unit round: big endian to little endian and back.

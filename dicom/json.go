@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -41,16 +42,23 @@ type jsonWriter struct {
 	err  error
 }
 
-func (j *jsonWriter) raw(s string) {
-	if _, err := j.w.WriteString(s); err != nil && j.err == nil {
+// fail keeps the first error.
+func (j *jsonWriter) fail(err error) {
+	if j.err == nil {
 		j.err = err
+	}
+}
+
+func (j *jsonWriter) raw(s string) {
+	if _, err := j.w.WriteString(s); err != nil {
+		j.fail(err)
 	}
 }
 
 func (j *jsonWriter) string(s string) {
 	b, err := json.Marshal(s)
-	if err != nil && j.err == nil {
-		j.err = err
+	if err != nil {
+		j.fail(err)
 	}
 	j.raw(string(b))
 }
@@ -86,6 +94,8 @@ func (j *jsonWriter) value(n Node) {
 			n.Path[len(n.Path)-1].Item = i + 1
 			j.dataset(e.Items[i], n.Path)
 		})
+	case e.VR.IsString() && e.Len() > loadLimit:
+		j.fail(n.Dataset.fail(e.Tag, ErrTooLarge, "text of "+thousands(e.Len())+" bytes: at most "+thousands(loadLimit)+" can be converted"))
 	case e.VR.IsString():
 		if values := n.Dataset.Values(e); len(values) != 1 || hasContent(values[0], e.VR) {
 			j.text(values, e.VR)
@@ -196,8 +206,8 @@ func (j *jsonWriter) binary(n Node) {
 }
 
 func (j *jsonWriter) values(n int, err error, item func(int)) {
-	if err != nil && j.err == nil {
-		j.err = err
+	if err != nil {
+		j.fail(err)
 	}
 	j.list(n, item)
 }
@@ -221,18 +231,14 @@ func (j *jsonWriter) blob(n Node) {
 		return
 	}
 	if n.Element.Fragments != nil {
-		if j.err == nil {
-			j.err = n.Dataset.fail(n.Element.Tag, ErrSyntax, "compressed pixel data cannot stand in JSON: give it a URI")
-		}
+		j.fail(n.Dataset.fail(n.Element.Tag, ErrSyntax, "compressed pixel data cannot stand in JSON: give it a URI"))
 		return
 	}
 	j.raw(`,"InlineBinary":"`)
 	enc := base64.NewEncoder(base64.StdEncoding, j.w)
-	if _, err := io.Copy(enc, n.Element.Open()); err != nil && j.err == nil {
-		j.err = err
-	}
-	if err := enc.Close(); err != nil && j.err == nil {
-		j.err = err
+	_, err := io.Copy(enc, n.Element.Open())
+	if err := errors.Join(err, enc.Close()); err != nil {
+		j.fail(err)
 	}
 	j.raw(`"`)
 }

@@ -4,7 +4,7 @@ package dicom
 const (
 	DefaultMaxDepth    = 64
 	DefaultMaxMemory   = 64 << 20
-	DefaultMaxInflated = 4 << 30
+	DefaultMaxInflated = 1 << 30
 )
 
 // Option changes how Parse reads.

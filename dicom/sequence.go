@@ -129,8 +129,8 @@ func (d *decoder) resolve(h header) VR {
 }
 
 // unknown looks into a value of VR UN: where items stand in it, it is a sequence, of a private element
-// or of a writer that did not know better (PS3.5 section 6.2.2). Where reading them fails nothing has
-// happened, and the value is bytes. No byte is read twice from the source: up to Held bytes the whole
+// or of a writer that did not know better (PS3.5 section 6.2.2). Where reading them fails, the value is
+// bytes; what the attempt took from the budget stays taken, so that a file cannot make it for free. No byte is read twice from the source: up to Held bytes the whole
 // value is in the window, and a longer one is not read again when it turns out to be bytes.
 func (d *decoder) unknown(ds *Dataset, e *Element, end int64) bool {
 	start, around := d.pos, d.layout
@@ -138,7 +138,7 @@ func (d *decoder) unknown(ds *Dataset, e *Element, end int64) bool {
 	if err != nil || !looksLikeItems(b, end-start) {
 		return false
 	}
-	depth, mark, warned, budget := len(d.path), len(d.stack), len(*d.warns), d.budget
+	depth, mark, warned := len(d.path), len(d.stack), len(*d.warns)
 	d.layout = itemLayout(b)
 	err = d.sequence(ds, e, end)
 	d.layout = around
@@ -146,7 +146,7 @@ func (d *decoder) unknown(ds *Dataset, e *Element, end int64) bool {
 		e.VR = vr.SQ
 		return true
 	}
-	d.pos, d.path, d.stack, d.budget = start, d.path[:depth], d.stack[:mark], budget
+	d.pos, d.path, d.stack = start, d.path[:depth], d.stack[:mark]
 	*d.warns = (*d.warns)[:warned]
 	d.path[depth-1].Item, e.Items = 0, nil
 	return false

@@ -117,5 +117,5 @@ const preambleSize = 132
 
 // isMeta reports whether an element of the file meta information begins here.
 func isMeta(b []byte) bool {
-	return len(b) >= 8 && binary.LittleEndian.Uint16(b) == tag.FileMetaInformationVersion.Group() && binary.LittleEndian.Uint16(b[2:]) <= 0x0102
+	return len(b) >= 4 && binary.LittleEndian.Uint16(b) == tag.FileMetaInformationVersion.Group() && binary.LittleEndian.Uint16(b[2:]) <= 0x0102
 }

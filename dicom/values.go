@@ -12,8 +12,8 @@ import (
 	"filmroom/dicom/vr"
 )
 
-// textLimit bounds the text that an accessor loads at once; only UT, UC and UR can be longer.
-const textLimit = 8 << 20
+// loadLimit bounds what an accessor loads at once. Longer values are read through Element.Open.
+const loadLimit = 1 << 20
 
 // Path leads from the outermost data set to this one; nil for the outermost itself.
 func (d *Dataset) Path() Path {
@@ -52,12 +52,12 @@ func (d *Dataset) present(t Tag) (*Element, error) {
 }
 
 // Text is the whole value of an element of d as one string, decoded and without its padding; values
-// stay joined by backslashes. ok is false for VRs that are not text and for values over 8 MiB.
+// stay joined by backslashes. ok is false for VRs that are not text and for values over 1 MiB.
 func (d *Dataset) Text(e *Element) (text string, ok bool) {
 	if !e.VR.IsString() {
 		return "", false
 	}
-	b, err := e.Bytes(textLimit)
+	b, err := e.Bytes(loadLimit)
 	if err != nil {
 		return "", false
 	}
@@ -128,6 +128,7 @@ func (d *Dataset) Int(t Tag) (int64, error) {
 }
 
 // Ints are all values of IS or of a binary integer; there is at least one where err is nil.
+// A value over 1 MiB is ErrTooLarge.
 func (d *Dataset) Ints(t Tag) ([]int64, error) {
 	e, err := d.present(t)
 	if err != nil {
@@ -211,7 +212,7 @@ func integer(v VR) func([]byte) int64 {
 
 // binaryValues reads a value as numbers of its VR's size.
 func binaryValues[T any](d *Dataset, e *Element, read func([]byte) T) ([]T, error) {
-	b, err := e.Bytes(textLimit)
+	b, err := e.Bytes(loadLimit)
 	if err != nil {
 		return nil, err
 	}
