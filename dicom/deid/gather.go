@@ -6,10 +6,6 @@ import (
 	"filmroom/dicom/vr"
 )
 
-// maxText is the longest text, in bytes, that is searched or searched for. A longer one that would
-// stay goes.
-const maxText = dicom.Held
-
 // gather collects what the plan takes out of a data set, so that it can be searched for in the rest.
 // gone says that the data set as a whole goes.
 func (p *pass) gather(d *dicom.Dataset, gone bool) {

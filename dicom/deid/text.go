@@ -26,7 +26,7 @@ func (p *pass) text(d *dicom.Dataset, e *dicom.Element) []byte {
 // keepText keeps a text element without what the search finds in it.
 func (p *pass) keepText(src, out *dicom.Dataset, e *dicom.Element) {
 	if e.Section != nil {
-		p.note(src, e, Removed, out, nil) // longer than maxText
+		p.note(src, e, Removed, out, nil) // too long to be searched
 		return
 	}
 	kinds := kindsFor(e)

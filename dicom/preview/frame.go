@@ -1,0 +1,162 @@
+package preview
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"filmroom/dicom"
+	"filmroom/dicom/tag"
+	"filmroom/dicom/uid"
+)
+
+// maxFrame bounds, in bytes, a frame that is held in memory, before and after decompression.
+const maxFrame = 64 << 20
+
+// raster reads a frame row by row.
+type raster interface {
+	// row fills dst with the samples of row y, those of a pixel beside each other.
+	row(y int, dst []float32) error
+}
+
+// open finds and, where needed, decompresses a frame.
+func (d *description) open(f *dicom.File, frame int) (raster, error) {
+	if d.pixels.Fragments == nil {
+		return d.native(readerAt(d.pixels), d.pixels.Len(), int64(frame)*d.frameBytes())
+	}
+	switch f.TransferSyntax {
+	case uid.RLELossless, uid.JPEGBaseline, uid.JPEGExtended, uid.DeflatedFrame, uid.EncapsulatedUncompressed:
+	default:
+		return nil, unsupported(f.TransferSyntax)
+	}
+	compressed, err := d.compressed(f.Dataset, frame)
+	if err != nil {
+		return nil, err
+	}
+	switch f.TransferSyntax {
+	case uid.RLELossless:
+		return d.rle(compressed)
+	case uid.JPEGBaseline, uid.JPEGExtended:
+		return d.jpeg(compressed, f.TransferSyntax)
+	case uid.DeflatedFrame:
+		if compressed, err = d.inflate(compressed); err != nil {
+			return nil, err
+		}
+	}
+	return d.native(bytes.NewReader(compressed), int64(len(compressed)), 0)
+}
+
+// readerAt is where native pixel data stands.
+func readerAt(e *dicom.Element) io.ReaderAt {
+	if e.Section != nil {
+		return e.Section
+	}
+	return bytes.NewReader(e.Value)
+}
+
+// inflate undoes Deflated Image Frame Compression (PS3.5 section A.4.13).
+func (d *description) inflate(b []byte) ([]byte, error) {
+	if d.frameBytes() > maxFrame {
+		return nil, ErrTooLarge
+	}
+	out := make([]byte, d.frameBytes())
+	if _, err := io.ReadFull(flate.NewReader(bytes.NewReader(b)), out); err != nil {
+		return nil, fmt.Errorf("%w: a deflated frame ends too soon", ErrDamaged)
+	}
+	return out, nil
+}
+
+// compressed joins the fragments of a frame.
+func (d *description) compressed(ds *dicom.Dataset, frame int) ([]byte, error) {
+	all := d.pixels.Fragments
+	first, end, err := d.span(ds, frame)
+	if err != nil {
+		return nil, err
+	}
+	size := int64(0)
+	for i := first; i < end; i++ {
+		size += all.At(i).Size()
+	}
+	if size > maxFrame {
+		return nil, ErrTooLarge
+	}
+	b := make([]byte, 0, size)
+	for i := first; i < end; i++ {
+		part := all.At(i)
+		n := len(b)
+		b = b[:n+int(part.Size())]
+		if _, err := part.ReadAt(b[n:], 0); err != nil && err != io.EOF {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// span is which fragments make a frame: by the offset table, or one each, or all for a single one, or
+// by the marker that begins a JPEG image (PS3.5 section A.4).
+func (d *description) span(ds *dicom.Dataset, frame int) (first, end int, err error) {
+	all := d.pixels.Fragments
+	switch n := all.Len(); {
+	case n == d.frames:
+		return frame, frame + 1, nil
+	case d.frames == 1 && n > 0:
+		return 0, n, nil
+	case n < d.frames:
+		return 0, 0, fmt.Errorf("%w: %d fragments for %d frames", ErrDamaged, n, d.frames)
+	}
+	starts := d.starts(ds)
+	if frame >= len(starts) {
+		return 0, 0, fmt.Errorf("%w: nothing says which fragments make a frame", ErrDamaged)
+	}
+	end = all.Len()
+	if frame+1 < len(starts) {
+		end = starts[frame+1]
+	}
+	return starts[frame], end, nil
+}
+
+// starts are the numbers of the fragments that begin a frame.
+func (d *description) starts(ds *dicom.Dataset) []int {
+	if offsets := d.offsets(ds); len(offsets) == d.frames {
+		return d.startsAt(offsets)
+	}
+	var starts []int
+	var mark [2]byte
+	for i, part := range d.pixels.Fragments.All() {
+		if n, _ := part.ReadAt(mark[:], 0); n == 2 && mark == [2]byte{0xFF, 0xD8} {
+			starts = append(starts, i)
+		}
+	}
+	return starts
+}
+
+// offsets are the places of the frames' first items, from the Extended or the Basic Offset Table.
+func (d *description) offsets(ds *dicom.Dataset) []uint64 {
+	var offsets []uint64
+	if e, ok := ds.Get(tag.ExtendedOffsetTable); ok && e.Len() > 0 && e.Section == nil {
+		for b := e.Value; len(b) >= 8; b = b[8:] {
+			offsets = append(offsets, binary.LittleEndian.Uint64(b))
+		}
+		return offsets
+	}
+	for _, o := range d.pixels.Fragments.Offsets() {
+		offsets = append(offsets, uint64(o))
+	}
+	return offsets
+}
+
+// startsAt finds the fragment that begins at each offset. Both ascend, so one walk finds them all; where
+// a table points between fragments the answer is cut short.
+func (d *description) startsAt(offsets []uint64) []int {
+	var starts []int
+	at := uint64(0)
+	for i, part := range d.pixels.Fragments.All() {
+		if len(starts) < len(offsets) && offsets[len(starts)] == at {
+			starts = append(starts, i)
+		}
+		at += 8 + uint64(part.Size())
+	}
+	return starts
+}
