@@ -1,0 +1,217 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"filmroom/sqlite/internal/lite"
+	"filmroom/tasks"
+)
+
+// Tasks returns the store of tasks.
+func (db *DB) Tasks() tasks.Store { return &taskStore{db: db, sql: map[uint64]string{}} }
+
+type taskStore struct {
+	db  *DB
+	sql map[uint64]string // statements that update sets of columns; the writer's goroutine alone uses it
+}
+
+var insertTask = "INSERT INTO tasks (" + wholeRow + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+
+func (s *taskStore) Insert(ctx context.Context, t tasks.Task) (tasks.Task, error) {
+	result := t
+	err := s.db.write(ctx, func(tx *tx) error {
+		err := insert(tx, &t)
+		if !lite.Unique(err) {
+			return err
+		}
+		result, err = holder(tx.Conn, &t)
+		return errors.Join(tasks.ErrDuplicate, err)
+	})
+	return result, wrap(err, "insert task", t.ID)
+}
+
+func insert(tx *tx, t *tasks.Task) error {
+	s := tx.Stmt(insertTask)
+	for i := range columns {
+		columns[i].bind(s, t)
+	}
+	if err := s.Run(); err != nil {
+		return err
+	}
+	tx.counts.add(t, 1)
+	return addWords(tx, tx.LastRow(), t)
+}
+
+// holder is the record that keeps t from being inserted: itself, or one of the same user under its keys.
+func holder(c *lite.Conn, t *tasks.Task) (tasks.Task, error) {
+	for _, s := range []func() *lite.Stmt{
+		func() *lite.Stmt { return c.Stmt(selectTask).Text(t.ID) },
+		func() *lite.Stmt { return c.Stmt(selectByIdempotencyKey).Text(t.UserID).Text(t.IdempotencyKey) },
+		func() *lite.Stmt { return c.Stmt(selectByDedupeKey).Text(t.UserID).Text(t.DedupeKey) },
+	} {
+		if found, err := one(s()); !errors.Is(err, tasks.ErrNotFound) {
+			return found, err
+		}
+	}
+	return tasks.Task{}, tasks.ErrNotFound
+}
+
+var (
+	selectTask             = "SELECT " + wholeRow + " FROM tasks WHERE taskId = ?"
+	selectByIdempotencyKey = "SELECT " + wholeRow + " FROM tasks WHERE userId = ? AND idempotencyKey = ? AND idempotencyKey <> taskId"
+	selectByDedupeKey      = "SELECT " + wholeRow + " FROM tasks WHERE userId = ? AND dedupeKey = ? AND dedupeKey <> taskId"
+)
+
+// one reads the only row of a statement, or returns [tasks.ErrNotFound].
+func one(s *lite.Stmt) (t tasks.Task, err error) {
+	if !s.Next() {
+		if err := s.Err(); err != nil {
+			return t, err
+		}
+		return t, tasks.ErrNotFound
+	}
+	t = readTask(s)
+	return t, s.Err()
+}
+
+func (s *taskStore) Get(ctx context.Context, id string) (t tasks.Task, err error) {
+	err = s.db.read(ctx, func(c *lite.Conn) error {
+		t, err = one(c.Stmt(selectTask).Text(id))
+		return err
+	})
+	return t, wrap(err, "get task", id)
+}
+
+func (s *taskStore) Update(ctx context.Context, known tasks.Task, m tasks.Move) (result tasks.Task, err error) {
+	next, refusal := tasks.Apply(known, m)
+	err = s.db.write(ctx, func(tx *tx) error {
+		if refusal == nil && whole(&known) {
+			if done, err := s.replace(tx, &known, &next); done || err != nil {
+				result = next
+				return err
+			}
+		}
+		result, err = s.move(tx, known.ID, m)
+		return err
+	})
+	return result, wrap(err, "update task", known.ID)
+}
+
+// whole reports whether a record can be the basis of a write. A row of a list has no journal, which each
+// record has from its first moment; what a move adds to that would replace the journal.
+func whole(t *tasks.Task) bool { return len(t.Journal) > 0 }
+
+// move reads a record and makes a move on it. In the writer's transaction nobody comes between.
+func (s *taskStore) move(tx *tx, id string, m tasks.Move) (tasks.Task, error) {
+	newest, err := one(tx.Stmt(selectTask).Text(id))
+	if err != nil {
+		return tasks.Task{}, err
+	}
+	next, err := tasks.Apply(newest, m)
+	if err != nil {
+		return newest, err
+	}
+	_, err = s.replace(tx, &newest, &next)
+	return next, err
+}
+
+// replace writes what differs between two states of a record, if its revision still is the first's.
+func (s *taskStore) replace(tx *tx, was, next *tasks.Task) (bool, error) {
+	mask := differences(was, next)
+	stmt := tx.Stmt(s.updateOf(mask))
+	for i := range columns {
+		if mask&(1<<i) != 0 {
+			columns[i].bind(stmt, next)
+		}
+	}
+	n, err := stmt.Text(was.ID).Int(was.Rev).Changes()
+	if n == 0 || err != nil {
+		return false, err
+	}
+	tx.counts.move(was, next)
+	return true, nil
+}
+
+// updateOf is the statement that writes a set of columns. A write that leaves the columns of an index
+// alone does not touch the index, and there are only about as many sets as there are moves.
+func (s *taskStore) updateOf(mask uint64) string {
+	if sql := s.sql[mask]; sql != "" {
+		return sql
+	}
+	var set []string
+	for i := range columns {
+		if mask&(1<<i) != 0 {
+			set = append(set, columns[i].name+" = ?")
+		}
+	}
+	sql := "UPDATE tasks SET " + strings.Join(set, ", ") + " WHERE taskId = ? AND rev = ?"
+	s.sql[mask] = sql
+	return sql
+}
+
+func (s *taskStore) Renew(ctx context.Context, beats []tasks.Beat, until, now time.Time) ([]tasks.Renewal, error) {
+	answers := make([]tasks.Renewal, len(beats))
+	if len(beats) == 0 {
+		return answers, nil
+	}
+	err := s.db.write(ctx, func(tx *tx) error {
+		for i, b := range beats {
+			t, err := s.move(tx, b.TaskID, tasks.Renewed(b.Token, b.Progress, until, now))
+			switch {
+			case errors.Is(err, tasks.ErrLeaseLost), errors.Is(err, tasks.ErrNotFound):
+				answers[i] = tasks.Renewal{Lost: true}
+			case err != nil:
+				return err
+			default:
+				answers[i] = tasks.Renewal{CancelRequested: !t.CancelRequestedAt.IsZero()}
+			}
+		}
+		return nil
+	})
+	return answers, wrapN(err, "renew leases", len(beats))
+}
+
+var (
+	selectExpired = "SELECT " + wholeRow + " FROM tasks WHERE status = 'processing' AND leaseExpiresAt <= ? ORDER BY leaseExpiresAt, taskId LIMIT ?"
+	selectForeign = "SELECT " + wholeRow + " FROM tasks WHERE status = 'processing' AND leaseExpiresAt > ? AND leaseOwner <> ? ORDER BY leaseExpiresAt, taskId LIMIT ?"
+)
+
+func (s *taskStore) Stale(ctx context.Context, owner string, now time.Time, limit int) (stale []tasks.Task, err error) {
+	err = s.db.read(ctx, func(c *lite.Conn) error {
+		at := tasks.Millis(now)
+		stale, err = several(c.Stmt(selectExpired).Time(at).Int(int64(limit)))
+		if err != nil || owner == "" || len(stale) >= limit {
+			return err
+		}
+		foreign, err := several(c.Stmt(selectForeign).Time(at).Text(owner).Int(int64(limit - len(stale))))
+		stale = append(stale, foreign...)
+		return err
+	})
+	return stale, wrap(err, "find stale tasks", "")
+}
+
+func several(s *lite.Stmt) (out []tasks.Task, err error) {
+	for s.Next() {
+		out = append(out, readTask(s))
+	}
+	return out, s.Err()
+}
+
+// wrap says what was tried; what callers compare with stays findable.
+func wrap(err error, what, id string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", what, id, err)
+}
+
+func wrapN(err error, what string, n int) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s (%d): %w", what, n, err)
+}

@@ -1,0 +1,233 @@
+package sqlite
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"filmroom/sqlite/internal/lite"
+	"filmroom/tasks"
+)
+
+// A column is how one column of the table tasks and its field meet.
+type column struct {
+	name string
+	bind func(*lite.Stmt, *tasks.Task)
+	read func(*lite.Stmt, *tasks.Task)
+	same func(a, b *tasks.Task) bool
+	wide bool // left out of lists
+}
+
+// columns has every column in the order of the table, so that a row is read from front to back.
+var columns = []column{
+	textColumn("taskId", func(t *tasks.Task) *string { return &t.ID }),
+	textColumn("userId", func(t *tasks.Task) *string { return &t.UserID }),
+	textColumn("status", func(t *tasks.Task) *tasks.Status { return &t.Status }),
+	textColumn("kind", func(t *tasks.Task) *string { return &t.Kind }),
+	textColumn("lane", func(t *tasks.Task) *string { return &t.Lane }),
+	dismissedColumn,
+	timeColumn("createdAt", func(t *tasks.Task) *time.Time { return &t.CreatedAt }),
+	timeColumn("endedAt", func(t *tasks.Task) *time.Time { return &t.EndedAt }),
+	intColumn("priority", func(t *tasks.Task) *int { return &t.Priority }),
+	timeColumn("availableAt", func(t *tasks.Task) *time.Time { return &t.AvailableAt }),
+	leaseExpiryColumn,
+	leaseTextColumn("leaseOwner", func(l *tasks.Lease) *string { return &l.Owner }),
+	leaseTextColumn("leaseToken", func(l *tasks.Lease) *string { return &l.Token }),
+	intColumn("rev", func(t *tasks.Task) *int64 { return &t.Rev }),
+	timeColumn("updatedAt", func(t *tasks.Task) *time.Time { return &t.UpdatedAt }),
+	timeColumn("startedAt", func(t *tasks.Task) *time.Time { return &t.StartedAt }),
+	timeColumn("heartbeatAt", func(t *tasks.Task) *time.Time { return &t.HeartbeatAt }),
+	timeColumn("cancelRequestedAt", func(t *tasks.Task) *time.Time { return &t.CancelRequestedAt }),
+	intColumn("attempt", func(t *tasks.Task) *int { return &t.Attempt }),
+	intColumn("maxAttempts", func(t *tasks.Task) *int { return &t.MaxAttempts }),
+	textColumn("progressMessage", func(t *tasks.Task) *string { return &t.Progress.Message }),
+	intColumn("progressValue", func(t *tasks.Task) *int64 { return &t.Progress.Value }),
+	intColumn("progressMax", func(t *tasks.Task) *int64 { return &t.Progress.Max }),
+	textColumn("phase", func(t *tasks.Task) *string { return &t.Phase }),
+	textColumn("name", func(t *tasks.Task) *string { return &t.Name }),
+	textColumn("userEmail", func(t *tasks.Task) *string { return &t.UserEmail }),
+	textColumn("partitionKey", func(t *tasks.Task) *string { return &t.PartitionKey }),
+	textColumn("lockKey", func(t *tasks.Task) *string { return &t.LockKey }),
+	textColumn("idempotencyKey", func(t *tasks.Task) *string { return &t.IdempotencyKey }),
+	textColumn("dedupeKey", func(t *tasks.Task) *string { return &t.DedupeKey }),
+	textColumn("downloadable", func(t *tasks.Task) *string { return &t.Downloadable }),
+	fileColumn,
+	textColumn("error", func(t *tasks.Task) *string { return &t.Error }),
+	rawColumn("args", func(t *tasks.Task) *json.RawMessage { return &t.Args }),
+	rawColumn("result", func(t *tasks.Task) *json.RawMessage { return &t.Result }),
+	rowsColumn("journal", func(t *tasks.Task) *[]tasks.Entry { return &t.Journal }),
+	rowsColumn("failures", func(t *tasks.Task) *[]tasks.Failure { return &t.Failures }),
+	blobColumn("sealed", func(t *tasks.Task) *[]byte { return &t.Sealed }),
+	blobColumn("checkpoint", func(t *tasks.Task) *[]byte { return &t.Checkpoint }),
+}
+
+var (
+	wholeRow  = names(columns, true)
+	narrowRow = names(columns, false)
+)
+
+func names(all []column, wide bool) string {
+	var out []string
+	for _, c := range all {
+		if wide || !c.wide {
+			out = append(out, c.name)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// readTask reads a row of [wholeRow].
+func readTask(s *lite.Stmt) (t tasks.Task) {
+	for i := range columns {
+		columns[i].read(s, &t)
+	}
+	return t
+}
+
+// readNarrow reads a row of [narrowRow].
+func readNarrow(s *lite.Stmt) (t tasks.Task) {
+	for i := range columns {
+		if !columns[i].wide {
+			columns[i].read(s, &t)
+		}
+	}
+	return t
+}
+
+// differences has bit i set where columns[i] differs.
+func differences(a, b *tasks.Task) (mask uint64) {
+	for i := range columns {
+		if !columns[i].same(a, b) {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
+func textColumn[S ~string](name string, field func(*tasks.Task) *S) column {
+	return column{
+		name: name,
+		bind: func(s *lite.Stmt, t *tasks.Task) { s.Text(string(*field(t))) },
+		read: func(s *lite.Stmt, t *tasks.Task) { *field(t) = S(s.ReadText()) },
+		same: func(a, b *tasks.Task) bool { return *field(a) == *field(b) },
+	}
+}
+
+func intColumn[I int | int64](name string, field func(*tasks.Task) *I) column {
+	return column{
+		name: name,
+		bind: func(s *lite.Stmt, t *tasks.Task) { s.Int(int64(*field(t))) },
+		read: func(s *lite.Stmt, t *tasks.Task) { *field(t) = I(s.ReadInt()) },
+		same: func(a, b *tasks.Task) bool { return *field(a) == *field(b) },
+	}
+}
+
+func timeColumn(name string, field func(*tasks.Task) *time.Time) column {
+	return column{
+		name: name,
+		bind: func(s *lite.Stmt, t *tasks.Task) { s.Time(*field(t)) },
+		read: func(s *lite.Stmt, t *tasks.Task) { *field(t) = s.ReadTime() },
+		same: func(a, b *tasks.Task) bool { return field(a).Equal(*field(b)) },
+	}
+}
+
+func blobColumn(name string, field func(*tasks.Task) *[]byte) column {
+	return column{
+		name: name,
+		bind: func(s *lite.Stmt, t *tasks.Task) { s.Blob(*field(t)) },
+		read: func(s *lite.Stmt, t *tasks.Task) { *field(t) = s.ReadBytes() },
+		same: func(a, b *tasks.Task) bool { return bytes.Equal(*field(a), *field(b)) },
+		wide: true,
+	}
+}
+
+func rawColumn(name string, field func(*tasks.Task) *json.RawMessage) column {
+	return column{
+		name: name,
+		bind: func(s *lite.Stmt, t *tasks.Task) { s.JSON(*field(t)) },
+		read: func(s *lite.Stmt, t *tasks.Task) { *field(t) = s.ReadBytes() },
+		same: func(a, b *tasks.Task) bool { return bytes.Equal(*field(a), *field(b)) },
+	}
+}
+
+// rowsColumn keeps a list that only the whole record shows.
+func rowsColumn[E comparable](name string, field func(*tasks.Task) *[]E) column {
+	return column{
+		name: name,
+		bind: func(s *lite.Stmt, t *tasks.Task) {
+			if len(*field(t)) == 0 {
+				s.Null()
+				return
+			}
+			s.Encode(*field(t))
+		},
+		read: func(s *lite.Stmt, t *tasks.Task) { s.Decode(field(t)) },
+		same: func(a, b *tasks.Task) bool { return slices.Equal(*field(a), *field(b)) },
+		wide: true,
+	}
+}
+
+var dismissedColumn = column{
+	name: "dismissed",
+	bind: func(s *lite.Stmt, t *tasks.Task) { s.Bool(t.Dismissed) },
+	read: func(s *lite.Stmt, t *tasks.Task) { t.Dismissed = s.ReadBool() },
+	same: func(a, b *tasks.Task) bool { return a.Dismissed == b.Dismissed },
+}
+
+var fileColumn = column{
+	name: "file",
+	bind: func(s *lite.Stmt, t *tasks.Task) {
+		if t.File == nil {
+			s.Null()
+			return
+		}
+		s.Encode(t.File)
+	},
+	read: func(s *lite.Stmt, t *tasks.Task) { s.Decode(&t.File) },
+	same: func(a, b *tasks.Task) bool { return sameValue(a.File, b.File) },
+}
+
+// A lease is three columns, because queries look for its parts; they are NULL together.
+var leaseExpiryColumn = column{
+	name: "leaseExpiresAt",
+	bind: func(s *lite.Stmt, t *tasks.Task) {
+		if t.Lease == nil {
+			s.Null()
+			return
+		}
+		s.Time(t.Lease.ExpiresAt)
+	},
+	read: func(s *lite.Stmt, t *tasks.Task) {
+		if at := s.ReadTime(); !at.IsZero() {
+			t.Lease = &tasks.Lease{ExpiresAt: at}
+		}
+	},
+	same: func(a, b *tasks.Task) bool { return sameValue(a.Lease, b.Lease) },
+}
+
+func leaseTextColumn(name string, field func(*tasks.Lease) *string) column {
+	return column{
+		name: name,
+		bind: func(s *lite.Stmt, t *tasks.Task) {
+			if t.Lease == nil {
+				s.Null()
+				return
+			}
+			s.Text(*field(t.Lease))
+		},
+		read: func(s *lite.Stmt, t *tasks.Task) {
+			if text := s.ReadText(); t.Lease != nil {
+				*field(t.Lease) = text
+			}
+		},
+		same: func(a, b *tasks.Task) bool {
+			return a.Lease == nil && b.Lease == nil || a.Lease != nil && b.Lease != nil && *field(a.Lease) == *field(b.Lease)
+		},
+	}
+}
+
+func sameValue[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}

@@ -1,0 +1,189 @@
+package sqlite
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"filmroom/sqlite/internal/lite"
+	"filmroom/tasks"
+)
+
+// A list of tasks is put together from groups: for each (user, status, kind, lane, dismissed) that has
+// tasks, which task_counts knows, the index holds them in the order of the list. So a filter on any of
+// these chooses groups, a page is the beginning of their merge (see [merge]), and the total is a sum of
+// counters. That costs the same for the first page as for the last and for 100 tasks as for a million.
+//
+// Words, and a range of creation under an order by end, are beyond the groups. Where few tasks match
+// (the words' own index tells) these are fetched and sorted; where many do, the merge soon finds a page.
+
+// fewMatches is how many tasks are fetched and sorted rather than looked for in the order of the list.
+const fewMatches = 2000
+
+// A listing is one query under way.
+type listing struct {
+	c      *lite.Conn
+	q      tasks.Query
+	order  order
+	groups []group
+	sum    int   // tasks in groups
+	lo, hi place // the page lies between these
+}
+
+func (s *taskStore) List(ctx context.Context, q tasks.Query) (page tasks.Page, err error) {
+	if q.Sort == "" {
+		q.Sort = tasks.NewestFirst
+	}
+	err = s.db.read(ctx, func(c *lite.Conn) error {
+		l := &listing{c: c, q: q, order: orders[q.Sort]}
+		page, err = l.page(ctx)
+		return err
+	})
+	return page, wrap(err, "list tasks", "")
+}
+
+func (l *listing) page(ctx context.Context) (page tasks.Page, err error) {
+	if err := l.bounds(); err != nil {
+		return page, err
+	}
+	if err := l.choose(); err != nil {
+		return page, err
+	}
+	few, isFew, err := l.few(ctx)
+	if err != nil {
+		return page, err
+	}
+	var places []place
+	if isFew {
+		places = l.cut(few)
+		page.Total, page.TotalExact = len(few), true
+	} else {
+		if places, err = l.walk(ctx, l.q.Limit+1); err != nil {
+			return page, err
+		}
+		if page.Total, page.TotalExact, err = l.total(ctx); err != nil {
+			return page, err
+		}
+	}
+	return l.fill(page, places)
+}
+
+// bounds sets between which places the page lies.
+func (l *listing) bounds() error {
+	l.lo, l.hi = place{at: math.MinInt64}, place{at: math.MaxInt64}
+	if !l.order.ended {
+		l.lo.at, l.hi.at = l.created()
+	}
+	if l.q.Cursor == "" {
+		return nil
+	}
+	c, ok := parseCursor(l.q.Cursor, string(l.q.Sort))
+	if !ok {
+		return tasks.ErrCursor
+	}
+	if at := (place{at: c.key, id: c.id}); l.order.descending {
+		l.hi = at
+	} else {
+		l.lo = at
+	}
+	return nil
+}
+
+// created is the range of creation that the query asks for, the end excluded.
+func (l *listing) created() (from, to int64) {
+	from, to = math.MinInt64, math.MaxInt64
+	if !l.q.From.IsZero() {
+		from = ceilMillis(l.q.From)
+	}
+	if !l.q.To.IsZero() {
+		to = ceilMillis(l.q.To)
+	}
+	return from, to
+}
+
+// choose finds the groups that the query selects.
+func (l *listing) choose() error {
+	return groupsOf(l.c, l.q.UserID, func(g group, n int) {
+		if l.selects(g) {
+			l.groups = append(l.groups, g)
+			l.sum += n
+		}
+	})
+}
+
+func (l *listing) selects(g group) bool {
+	q := &l.q
+	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, g.status)) &&
+		(q.Kind == "" || g.kind == q.Kind) &&
+		(q.Lane == "" || g.lane == q.Lane) &&
+		(q.Dismissed == nil || g.dismissed == *q.Dismissed) &&
+		(!l.order.ended || g.status.Final())
+}
+
+// byGroups reports whether the groups alone decide what is in the list.
+func (l *listing) byGroups() bool {
+	return len(l.q.Words) == 0 && (!l.order.ended || l.q.From.IsZero() && l.q.To.IsZero())
+}
+
+// walk takes up to n places that match from the merge of the groups.
+func (l *listing) walk(ctx context.Context, n int) (places []place, err error) {
+	if l.q.Limit == 0 {
+		return nil, nil
+	}
+	m := newMerge(l.c, l.order, l.groups, l.lo, l.hi, n)
+	for len(places) < n {
+		p, ok, err := m.next()
+		if err != nil || !ok {
+			return places, err
+		}
+		if l.byGroups() {
+			places = append(places, p)
+			continue
+		}
+		if match, err := l.matches(p.row); err != nil {
+			return nil, err
+		} else if match {
+			places = append(places, p)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return places, nil
+}
+
+// cut takes the page out of all places that match.
+func (l *listing) cut(all []place) (page []place) {
+	for _, p := range all {
+		if l.lo.before(p) && p.before(l.hi) {
+			page = append(page, p)
+		}
+	}
+	slices.SortFunc(page, l.order.compare)
+	return page[:min(len(page), l.q.Limit+1)]
+}
+
+var selectNarrow = "SELECT " + narrowRow + " FROM tasks WHERE row = ?"
+
+// fill reads the page's rows. One place more than the page holds says that there is a next page.
+func (l *listing) fill(page tasks.Page, places []place) (tasks.Page, error) {
+	if l.q.Limit == 0 {
+		return page, nil
+	}
+	if len(places) > l.q.Limit {
+		places = places[:l.q.Limit]
+		last := places[l.q.Limit-1]
+		page.NextCursor = cursor{string(l.q.Sort), last.at, last.id}.String()
+	}
+	page.Items = make([]tasks.Task, 0, len(places))
+	for _, p := range places {
+		s := l.c.Stmt(selectNarrow).Int(p.row)
+		if s.Next() {
+			page.Items = append(page.Items, readNarrow(s))
+		}
+		if err := s.Err(); err != nil {
+			return tasks.Page{}, err
+		}
+	}
+	return page, nil
+}

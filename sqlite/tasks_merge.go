@@ -1,0 +1,169 @@
+package sqlite
+
+import (
+	"cmp"
+	"container/heap"
+	"strings"
+	"time"
+
+	"filmroom/sqlite/internal/lite"
+	"filmroom/tasks"
+)
+
+// A place is where a task stands in an order.
+type place struct {
+	at  int64 // milliseconds
+	id  string
+	row int64
+}
+
+func comparePlaces(a, b place) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) }
+
+func (p place) before(q place) bool { return comparePlaces(p, q) < 0 }
+
+// An order is one of [tasks.Sort], as SQL and as a comparison.
+type order struct {
+	ended, descending bool
+	sql               string // places of one group
+}
+
+func (o order) compare(a, b place) int {
+	if o.descending {
+		a, b = b, a
+	}
+	return comparePlaces(a, b)
+}
+
+var orders = map[tasks.Sort]order{
+	tasks.NewestFirst:     newOrder("createdAt", "DESC"),
+	tasks.OldestFirst:     newOrder("createdAt", "ASC"),
+	tasks.LastEndedFirst:  newOrder("endedAt", "DESC"),
+	tasks.FirstEndedFirst: newOrder("endedAt", "ASC"),
+}
+
+func newOrder(column, direction string) order {
+	sql := `SELECT @, taskId, row FROM tasks
+		WHERE userId = ? AND status = ? AND kind = ? AND lane = ? AND dismissed = ?
+		AND (@, taskId) > (?, ?) AND (@, taskId) < (?, ?) ORDER BY @ #, taskId # LIMIT ?`
+	sql = strings.NewReplacer("@", column, "#", direction).Replace(sql)
+	return order{ended: column == "endedAt", descending: direction == "DESC", sql: sql}
+}
+
+// bind binds a group, in the order in which the indexes have it.
+func (g group) bind(s *lite.Stmt) *lite.Stmt {
+	return s.Text(g.userID).Text(string(g.status)).Text(g.kind).Text(g.lane).Bool(g.dismissed)
+}
+
+// A merge gives the places of several groups in one order. It is a heap of streams, one a group; each
+// reads ahead a little, and more each time it has to read again.
+type merge struct {
+	c       *lite.Conn
+	order   order
+	lo, hi  place
+	streams []*stream
+	begun   bool
+	ahead   int // places a stream reads at first
+}
+
+type stream struct {
+	group group
+	read  []place // the first is the stream's next
+	ahead int
+	ended bool
+}
+
+// newMerge merges what the groups have between two places, both excluded. want is about how many places
+// will be asked for.
+func newMerge(c *lite.Conn, o order, groups []group, lo, hi place, want int) *merge {
+	m := &merge{c: c, order: o, lo: lo, hi: hi}
+	m.ahead = min(want, max(2, 4*want/max(len(groups), 1)))
+	for _, g := range groups {
+		m.streams = append(m.streams, &stream{group: g, ahead: m.ahead})
+	}
+	return m
+}
+
+// next returns the next place; ok is false at the end.
+func (m *merge) next() (p place, ok bool, err error) {
+	if !m.begun {
+		if err := m.begin(); err != nil {
+			return p, false, err
+		}
+	}
+	if len(m.streams) == 0 {
+		return p, false, nil
+	}
+	first := m.streams[0]
+	p, first.read = first.read[0], first.read[1:]
+	if len(first.read) == 0 {
+		if err := m.fetch(first, p); err != nil {
+			return p, false, err
+		}
+	}
+	if len(first.read) == 0 {
+		heap.Pop(m)
+	} else {
+		heap.Fix(m, 0)
+	}
+	return p, true, nil
+}
+
+func (m *merge) begin() error {
+	m.begun = true
+	start := m.lo
+	if m.order.descending {
+		start = m.hi
+	}
+	all := m.streams
+	m.streams = nil
+	for _, s := range all {
+		if err := m.fetch(s, start); err != nil {
+			return err
+		}
+		if len(s.read) > 0 {
+			m.streams = append(m.streams, s)
+		}
+	}
+	heap.Init(m)
+	return nil
+}
+
+// fetch reads a stream on from a place.
+func (m *merge) fetch(s *stream, from place) error {
+	if s.ended {
+		return nil
+	}
+	lo, hi := from, m.hi
+	if m.order.descending {
+		lo, hi = m.lo, from
+	}
+	stmt := s.group.bind(m.c.Stmt(m.order.sql)).Int(lo.at).Text(lo.id).Int(hi.at).Text(hi.id).Int(int64(s.ahead))
+	s.read = s.read[:0]
+	for stmt.Next() {
+		s.read = append(s.read, place{at: stmt.ReadInt(), id: stmt.ReadText(), row: stmt.ReadInt()})
+	}
+	s.ended = len(s.read) < s.ahead
+	s.ahead = min(2*s.ahead, 1000)
+	return stmt.Err()
+}
+
+func (m *merge) Len() int { return len(m.streams) }
+func (m *merge) Less(i, j int) bool {
+	return m.order.compare(m.streams[i].read[0], m.streams[j].read[0]) < 0
+}
+func (m *merge) Swap(i, j int) { m.streams[i], m.streams[j] = m.streams[j], m.streams[i] }
+func (m *merge) Push(x any)    { m.streams = append(m.streams, x.(*stream)) }
+func (m *merge) Pop() any {
+	last := m.streams[len(m.streams)-1]
+	m.streams = m.streams[:len(m.streams)-1]
+	return last
+}
+
+// ceilMillis is the first whole millisecond that is not before t.
+func ceilMillis(t time.Time) int64 {
+	ms := t.UnixMilli()
+	if t.After(time.UnixMilli(ms)) {
+		ms++
+	}
+	return ms
+}

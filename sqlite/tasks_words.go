@@ -1,0 +1,160 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"filmroom/tasks"
+)
+
+const (
+	insertWord = "INSERT INTO task_words (userId, word, row) VALUES (?, ?, ?)"
+	// DISTINCT: two words of one task may have the same beginning.
+	selectRows = "SELECT row FROM task_words WHERE userId = ? AND word >= ? AND word < ? LIMIT ?"
+)
+
+// beyond is greater than every word that has the prefix: no text sorts behind U+10FFFF.
+func beyond(prefix string) string { return prefix + "\U0010FFFF" }
+
+func addWords(tx *tx, row int64, t *tasks.Task) error {
+	for _, w := range t.SearchWords() {
+		if err := tx.Stmt(insertWord).Text(t.UserID).Text(w).Int(row).Run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// few returns the places of all tasks that match, when an index says that they are few.
+func (l *listing) few(ctx context.Context) (places []place, ok bool, err error) {
+	var rows []int64
+	switch {
+	case l.byGroups():
+		return nil, false, nil
+	case len(l.q.Words) > 0:
+		rows, ok, err = l.rowsOfWords()
+	default:
+		rows, ok, err = l.rowsOfRange()
+	}
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	slices.Sort(rows)
+	for _, row := range slices.Compact(rows) {
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
+		f, err := l.facts(row)
+		if err != nil {
+			return nil, false, err
+		}
+		if l.selects(f.group) && l.accepts(&f) {
+			places = append(places, f.place(l.order))
+		}
+	}
+	return places, true, nil
+}
+
+// rowsOfWords returns the rows that match the rarest of the query's words, when they are few.
+func (l *listing) rowsOfWords() (rarest []int64, ok bool, err error) {
+	for _, word := range l.q.Words {
+		rows, err := l.rowsOfWord(word, fewMatches+1)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(rows) <= fewMatches && (!ok || len(rows) < len(rarest)) {
+			rarest, ok = rows, true
+		}
+	}
+	return rarest, ok, nil
+}
+
+func (l *listing) rowsOfWord(word string, limit int) (rows []int64, err error) {
+	for _, user := range l.users() {
+		s := l.c.Stmt(selectRows).Text(user).Text(word).Text(beyond(word)).Int(int64(limit - len(rows)))
+		for s.Next() {
+			rows = append(rows, s.ReadInt())
+		}
+		if err := s.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// users are those whose tasks the query may select.
+func (l *listing) users() (users []string) {
+	for _, g := range l.groups {
+		users = append(users, g.userID)
+	}
+	slices.Sort(users)
+	return slices.Compact(users)
+}
+
+// rowsOfRange returns the rows of tasks created in the query's range, when they are few.
+func (l *listing) rowsOfRange() (rows []int64, ok bool, err error) {
+	from, to := l.created()
+	m := newMerge(l.c, orders[tasks.OldestFirst], l.groups, place{at: from}, place{at: to}, fewMatches+1)
+	for range fewMatches + 1 {
+		p, more, err := m.next()
+		if err != nil || !more {
+			return rows, err == nil, err
+		}
+		rows = append(rows, p.row)
+	}
+	return nil, false, nil
+}
+
+// facts are what filters and orders look at.
+type facts struct {
+	group              group
+	name               string
+	createdAt, endedAt time.Time
+	row                int64
+	id                 string
+}
+
+const selectFacts = "SELECT taskId, userId, status, kind, lane, dismissed, createdAt, endedAt, name FROM tasks WHERE row = ?"
+
+func (l *listing) facts(row int64) (f facts, err error) {
+	s := l.c.Stmt(selectFacts).Int(row)
+	if s.Next() {
+		f.row, f.id = row, s.ReadText()
+		f.group = group{s.ReadText(), tasks.Status(s.ReadText()), s.ReadText(), s.ReadText(), s.ReadBool()}
+		f.createdAt, f.endedAt, f.name = s.ReadTime(), s.ReadTime(), s.ReadText()
+	}
+	return f, s.Err()
+}
+
+func (f *facts) place(o order) place {
+	if o.ended {
+		return place{at: f.endedAt.UnixMilli(), id: f.id, row: f.row}
+	}
+	return place{at: f.createdAt.UnixMilli(), id: f.id, row: f.row}
+}
+
+func (l *listing) matches(row int64) (bool, error) {
+	f, err := l.facts(row)
+	return err == nil && l.accepts(&f), err
+}
+
+// accepts checks what the groups do not say.
+func (l *listing) accepts(f *facts) bool {
+	if from, to := l.created(); f.createdAt.UnixMilli() < from || f.createdAt.UnixMilli() >= to {
+		return false
+	}
+	if len(l.q.Words) == 0 {
+		return true
+	}
+	t := tasks.Task{Name: f.name, Kind: f.group.kind}
+	have := t.SearchWords()
+	for _, w := range l.q.Words {
+		i, _ := slices.BinarySearch(have, w)
+		if i == len(have) || !strings.HasPrefix(have[i], w) {
+			return false
+		}
+	}
+	return true
+}
