@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"iter"
+	"unsafe"
 
 	"filmroom/dicom/tag"
 	"filmroom/dicom/vr"
@@ -24,7 +25,8 @@ type span struct {
 	length uint32
 }
 
-const spanSize = 16
+// spanSize is what a span counts against MaxMemory: twice its size, for the list is copied as it grows.
+const spanSize = 2 * int(unsafe.Sizeof(span{}))
 
 // NewFragments makes encapsulated pixel data of fragments in memory, with an empty offset table.
 // Fragments of odd length get a zero byte (PS3.5 section A.4).
