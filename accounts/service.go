@@ -134,7 +134,7 @@ func (s *Service) Disable(ctx context.Context, userID string) error {
 	if err != nil {
 		return err
 	}
-	return s.endSessions(ctx, userID, "")
+	return s.EndSessions(ctx, userID, "")
 }
 
 // Enable lets a disabled account be used again.
@@ -162,7 +162,7 @@ func (s *Service) ChangePassword(ctx context.Context, userID, old, new, keepSess
 	if err := s.update(ctx, userID, func(u *User) { u.PasswordHash = hash }); err != nil {
 		return err
 	}
-	return s.endSessions(ctx, userID, keepSession)
+	return s.EndSessions(ctx, userID, keepSession)
 }
 
 // update changes an account. The record is read anew, so that a change made meanwhile is not undone.
@@ -178,7 +178,9 @@ func (s *Service) update(ctx context.Context, userID string, change func(*User))
 	return s.store.UpdateUser(ctx, u)
 }
 
-func (s *Service) endSessions(ctx context.Context, userID, except string) error {
+// EndSessions signs a user out everywhere, with the streams of those sessions, but for the session whose
+// hash is except; "" keeps none.
+func (s *Service) EndSessions(ctx context.Context, userID, except string) error {
 	defer s.watch.look()
 	return s.store.DeleteSessions(ctx, userID, except)
 }
