@@ -19,7 +19,7 @@ type taskStore struct {
 	sql map[uint64]string // statements that update sets of columns; the writer's goroutine alone uses it
 }
 
-var insertTask = "INSERT INTO tasks (" + wholeRow + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+var insertTask = columns.insertInto("tasks")
 
 func (s *taskStore) Insert(ctx context.Context, t tasks.Task) (tasks.Task, error) {
 	result := t
@@ -35,11 +35,7 @@ func (s *taskStore) Insert(ctx context.Context, t tasks.Task) (tasks.Task, error
 }
 
 func insert(tx *tx, t *tasks.Task) error {
-	s := tx.Stmt(insertTask)
-	for i := range columns {
-		columns[i].bind(s, t)
-	}
-	if err := s.Run(); err != nil {
+	if err := columns.bind(tx.Stmt(insertTask), t).Run(); err != nil {
 		return err
 	}
 	tx.counts.add(t, 1)
@@ -61,22 +57,12 @@ func holder(c *lite.Conn, t *tasks.Task) (tasks.Task, error) {
 }
 
 var (
-	selectTask             = "SELECT " + wholeRow + " FROM tasks WHERE taskId = ?"
-	selectByIdempotencyKey = "SELECT " + wholeRow + " FROM tasks WHERE userId = ? AND idempotencyKey = ? AND idempotencyKey <> taskId"
-	selectByDedupeKey      = "SELECT " + wholeRow + " FROM tasks WHERE userId = ? AND dedupeKey = ? AND dedupeKey <> taskId"
+	selectTask             = "SELECT " + columns.names() + " FROM tasks WHERE taskId = ?"
+	selectByIdempotencyKey = "SELECT " + columns.names() + " FROM tasks WHERE userId = ? AND idempotencyKey = ? AND idempotencyKey <> taskId"
+	selectByDedupeKey      = "SELECT " + columns.names() + " FROM tasks WHERE userId = ? AND dedupeKey = ? AND dedupeKey <> taskId"
 )
 
-// one reads the only row of a statement, or returns [tasks.ErrNotFound].
-func one(s *lite.Stmt) (t tasks.Task, err error) {
-	if !s.Next() {
-		if err := s.Err(); err != nil {
-			return t, err
-		}
-		return t, tasks.ErrNotFound
-	}
-	t = readTask(s)
-	return t, s.Err()
-}
+func one(s *lite.Stmt) (tasks.Task, error) { return columns.one(s, tasks.ErrNotFound) }
 
 func (s *taskStore) Get(ctx context.Context, id string) (t tasks.Task, err error) {
 	err = s.db.read(ctx, func(c *lite.Conn) error {
@@ -176,29 +162,22 @@ func (s *taskStore) Renew(ctx context.Context, beats []tasks.Beat, until, now ti
 }
 
 var (
-	selectExpired = "SELECT " + wholeRow + " FROM tasks WHERE status = 'processing' AND leaseExpiresAt <= ? ORDER BY leaseExpiresAt, taskId LIMIT ?"
-	selectForeign = "SELECT " + wholeRow + " FROM tasks WHERE status = 'processing' AND leaseExpiresAt > ? AND leaseOwner <> ? ORDER BY leaseExpiresAt, taskId LIMIT ?"
+	selectExpired = "SELECT " + columns.names() + " FROM tasks WHERE status = 'processing' AND leaseExpiresAt <= ? ORDER BY leaseExpiresAt, taskId LIMIT ?"
+	selectForeign = "SELECT " + columns.names() + " FROM tasks WHERE status = 'processing' AND leaseExpiresAt > ? AND leaseOwner <> ? ORDER BY leaseExpiresAt, taskId LIMIT ?"
 )
 
 func (s *taskStore) Stale(ctx context.Context, owner string, now time.Time, limit int) (stale []tasks.Task, err error) {
 	err = s.db.read(ctx, func(c *lite.Conn) error {
 		at := tasks.Millis(now)
-		stale, err = several(c.Stmt(selectExpired).Time(at).Int(int64(limit)))
+		stale, err = columns.all(c.Stmt(selectExpired).Time(at).Int(int64(limit)))
 		if err != nil || owner == "" || len(stale) >= limit {
 			return err
 		}
-		foreign, err := several(c.Stmt(selectForeign).Time(at).Text(owner).Int(int64(limit - len(stale))))
+		foreign, err := columns.all(c.Stmt(selectForeign).Time(at).Text(owner).Int(int64(limit - len(stale))))
 		stale = append(stale, foreign...)
 		return err
 	})
 	return stale, wrap(err, "find stale tasks", "")
-}
-
-func several(s *lite.Stmt) (out []tasks.Task, err error) {
-	for s.Next() {
-		out = append(out, readTask(s))
-	}
-	return out, s.Err()
 }
 
 // wrap says what was tried; what callers compare with stays findable.

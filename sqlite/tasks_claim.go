@@ -16,7 +16,7 @@ var (
 
 	firstOfPriority = "SELECT availableAt FROM tasks WHERE status = 'queued' AND lane = ? AND priority = ? ORDER BY availableAt LIMIT 1"
 
-	dueOfPriority = "SELECT " + wholeRow + ` FROM tasks WHERE status = 'queued' AND lane = ? AND priority = ?
+	dueOfPriority = "SELECT " + columns.names() + ` FROM tasks WHERE status = 'queued' AND lane = ? AND priority = ?
 		AND (availableAt, taskId) > (?, ?) AND availableAt <= ? ORDER BY availableAt, taskId LIMIT ?`
 )
 
@@ -62,7 +62,7 @@ func (s *taskStore) claimPriority(tx *tx, c tasks.Claim, priority int64, claimed
 	now := tasks.Millis(c.Now)
 	for {
 		want := c.Limit - len(*claimed)
-		due, err := several(tx.Stmt(dueOfPriority).Text(c.Lane).Int(priority).
+		due, err := columns.all(tx.Stmt(dueOfPriority).Text(c.Lane).Int(priority).
 			Int(afterMillis(after.AvailableAt)).Text(after.ID).Time(now).Int(int64(want)))
 		if err != nil {
 			return err

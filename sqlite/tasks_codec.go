@@ -4,30 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"filmroom/sqlite/internal/lite"
 	"filmroom/tasks"
 )
 
-// A column is how one column of the table tasks and its field meet.
-type column struct {
-	name string
-	bind func(*lite.Stmt, *tasks.Task)
-	read func(*lite.Stmt, *tasks.Task)
-	same func(a, b *tasks.Task) bool
-	wide bool // left out of lists
-}
-
 // columns has every column in the order of the table, so that a row is read from front to back.
-var columns = []column{
+var columns = codec[tasks.Task]{
 	textColumn("taskId", func(t *tasks.Task) *string { return &t.ID }),
 	textColumn("userId", func(t *tasks.Task) *string { return &t.UserID }),
 	textColumn("status", func(t *tasks.Task) *tasks.Status { return &t.Status }),
 	textColumn("kind", func(t *tasks.Task) *string { return &t.Kind }),
 	textColumn("lane", func(t *tasks.Task) *string { return &t.Lane }),
-	dismissedColumn,
+	boolColumn("dismissed", func(t *tasks.Task) *bool { return &t.Dismissed }),
 	timeColumn("createdAt", func(t *tasks.Task) *time.Time { return &t.CreatedAt }),
 	timeColumn("endedAt", func(t *tasks.Task) *time.Time { return &t.EndedAt }),
 	intColumn("priority", func(t *tasks.Task) *int { return &t.Priority }),
@@ -63,38 +53,8 @@ var columns = []column{
 	blobColumn("checkpoint", func(t *tasks.Task) *[]byte { return &t.Checkpoint }),
 }
 
-var (
-	wholeRow  = names(columns, true)
-	narrowRow = names(columns, false)
-)
-
-func names(all []column, wide bool) string {
-	var out []string
-	for _, c := range all {
-		if wide || !c.wide {
-			out = append(out, c.name)
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-// readTask reads a row of [wholeRow].
-func readTask(s *lite.Stmt) (t tasks.Task) {
-	for i := range columns {
-		columns[i].read(s, &t)
-	}
-	return t
-}
-
-// readNarrow reads a row of [narrowRow].
-func readNarrow(s *lite.Stmt) (t tasks.Task) {
-	for i := range columns {
-		if !columns[i].wide {
-			columns[i].read(s, &t)
-		}
-	}
-	return t
-}
+// narrowColumns are what lists show.
+var narrowColumns = columns.narrow()
 
 // differences has bit i set where columns[i] differs.
 func differences(a, b *tasks.Task) (mask uint64) {
@@ -106,45 +66,8 @@ func differences(a, b *tasks.Task) (mask uint64) {
 	return mask
 }
 
-func textColumn[S ~string](name string, field func(*tasks.Task) *S) column {
-	return column{
-		name: name,
-		bind: func(s *lite.Stmt, t *tasks.Task) { s.Text(string(*field(t))) },
-		read: func(s *lite.Stmt, t *tasks.Task) { *field(t) = S(s.ReadText()) },
-		same: func(a, b *tasks.Task) bool { return *field(a) == *field(b) },
-	}
-}
-
-func intColumn[I int | int64](name string, field func(*tasks.Task) *I) column {
-	return column{
-		name: name,
-		bind: func(s *lite.Stmt, t *tasks.Task) { s.Int(int64(*field(t))) },
-		read: func(s *lite.Stmt, t *tasks.Task) { *field(t) = I(s.ReadInt()) },
-		same: func(a, b *tasks.Task) bool { return *field(a) == *field(b) },
-	}
-}
-
-func timeColumn(name string, field func(*tasks.Task) *time.Time) column {
-	return column{
-		name: name,
-		bind: func(s *lite.Stmt, t *tasks.Task) { s.Time(*field(t)) },
-		read: func(s *lite.Stmt, t *tasks.Task) { *field(t) = s.ReadTime() },
-		same: func(a, b *tasks.Task) bool { return field(a).Equal(*field(b)) },
-	}
-}
-
-func blobColumn(name string, field func(*tasks.Task) *[]byte) column {
-	return column{
-		name: name,
-		bind: func(s *lite.Stmt, t *tasks.Task) { s.Blob(*field(t)) },
-		read: func(s *lite.Stmt, t *tasks.Task) { *field(t) = s.ReadBytes() },
-		same: func(a, b *tasks.Task) bool { return bytes.Equal(*field(a), *field(b)) },
-		wide: true,
-	}
-}
-
-func rawColumn(name string, field func(*tasks.Task) *json.RawMessage) column {
-	return column{
+func rawColumn(name string, field func(*tasks.Task) *json.RawMessage) column[tasks.Task] {
+	return column[tasks.Task]{
 		name: name,
 		bind: func(s *lite.Stmt, t *tasks.Task) { s.JSON(*field(t)) },
 		read: func(s *lite.Stmt, t *tasks.Task) { *field(t) = s.ReadBytes() },
@@ -153,8 +76,8 @@ func rawColumn(name string, field func(*tasks.Task) *json.RawMessage) column {
 }
 
 // rowsColumn keeps a list that only the whole record shows.
-func rowsColumn[E comparable](name string, field func(*tasks.Task) *[]E) column {
-	return column{
+func rowsColumn[E comparable](name string, field func(*tasks.Task) *[]E) column[tasks.Task] {
+	return column[tasks.Task]{
 		name: name,
 		bind: func(s *lite.Stmt, t *tasks.Task) {
 			if len(*field(t)) == 0 {
@@ -169,14 +92,7 @@ func rowsColumn[E comparable](name string, field func(*tasks.Task) *[]E) column 
 	}
 }
 
-var dismissedColumn = column{
-	name: "dismissed",
-	bind: func(s *lite.Stmt, t *tasks.Task) { s.Bool(t.Dismissed) },
-	read: func(s *lite.Stmt, t *tasks.Task) { t.Dismissed = s.ReadBool() },
-	same: func(a, b *tasks.Task) bool { return a.Dismissed == b.Dismissed },
-}
-
-var fileColumn = column{
+var fileColumn = column[tasks.Task]{
 	name: "file",
 	bind: func(s *lite.Stmt, t *tasks.Task) {
 		if t.File == nil {
@@ -190,7 +106,7 @@ var fileColumn = column{
 }
 
 // A lease is three columns, because queries look for its parts; they are NULL together.
-var leaseExpiryColumn = column{
+var leaseExpiryColumn = column[tasks.Task]{
 	name: "leaseExpiresAt",
 	bind: func(s *lite.Stmt, t *tasks.Task) {
 		if t.Lease == nil {
@@ -207,8 +123,8 @@ var leaseExpiryColumn = column{
 	same: func(a, b *tasks.Task) bool { return sameValue(a.Lease, b.Lease) },
 }
 
-func leaseTextColumn(name string, field func(*tasks.Lease) *string) column {
-	return column{
+func leaseTextColumn(name string, field func(*tasks.Lease) *string) column[tasks.Task] {
+	return column[tasks.Task]{
 		name: name,
 		bind: func(s *lite.Stmt, t *tasks.Task) {
 			if t.Lease == nil {

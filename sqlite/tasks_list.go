@@ -163,7 +163,7 @@ func (l *listing) cut(all []place) (page []place) {
 	return page[:min(len(page), l.q.Limit+1)]
 }
 
-var selectNarrow = "SELECT " + narrowRow + " FROM tasks WHERE row = ?"
+var selectNarrow = "SELECT " + narrowColumns.names() + " FROM tasks WHERE row = ?"
 
 // fill reads the page's rows. One place more than the page holds says that there is a next page.
 func (l *listing) fill(page tasks.Page, places []place) (tasks.Page, error) {
@@ -179,7 +179,7 @@ func (l *listing) fill(page tasks.Page, places []place) (tasks.Page, error) {
 	for _, p := range places {
 		s := l.c.Stmt(selectNarrow).Int(p.row)
 		if s.Next() {
-			page.Items = append(page.Items, readNarrow(s))
+			page.Items = append(page.Items, narrowColumns.read(s))
 		}
 		if err := s.Err(); err != nil {
 			return tasks.Page{}, err
