@@ -103,14 +103,15 @@ func shown(here, total int, exact bool) string {
 var chipStatuses = []struct {
 	word     string
 	statuses []tasks.Status
+	rare     bool // not shown while there is none
 }{
-	{"All", nil},
-	{"Running", []tasks.Status{tasks.StatusProcessing}},
-	{"Waiting", []tasks.Status{tasks.StatusQueued, tasks.StatusPaused}},
-	{"Finished", []tasks.Status{tasks.StatusFinished}},
-	{"Failed", []tasks.Status{tasks.StatusError}},
-	{"Interrupted", []tasks.Status{tasks.StatusInterrupted}},
-	{"Canceled", []tasks.Status{tasks.StatusCanceled}},
+	{"All", nil, false},
+	{"Running", []tasks.Status{tasks.StatusProcessing}, false},
+	{"Waiting", []tasks.Status{tasks.StatusQueued, tasks.StatusPaused}, false},
+	{"Finished", []tasks.Status{tasks.StatusFinished}, false},
+	{"Failed", []tasks.Status{tasks.StatusError}, false},
+	{"Interrupted", []tasks.Status{tasks.StatusInterrupted}, true},
+	{"Canceled", []tasks.Status{tasks.StatusCanceled}, true},
 }
 
 // Chips are the filters by status for a board in state q.
@@ -123,10 +124,13 @@ func Chips(q BoardQuery, counts []tasks.Count) []Chip {
 		if c.statuses != nil {
 			chip.Status = NewStatus(c.statuses[0])
 		}
+		n := countOf(counts, q, c.statuses...)
 		if !q.searched() {
-			chip.Count = Count(countOf(counts, q, c.statuses...))
+			chip.Count = Count(n)
 		}
-		chips = append(chips, chip)
+		if n > 0 || chip.Current || !c.rare {
+			chips = append(chips, chip)
+		}
 	}
 	return chips
 }
@@ -161,6 +165,9 @@ func kindOptions(q BoardQuery, counts []tasks.Count) []Option {
 
 // searched reports whether q narrows the list by what the counters do not know.
 func (q BoardQuery) searched() bool { return q.Words != "" || !q.From.IsZero() || !q.To.IsZero() }
+
+// narrowed reports whether a filter is set that stands in the folded part of the form.
+func (q BoardQuery) narrowed() bool { return !q.From.IsZero() || !q.To.IsZero() || q.Dismissed }
 
 func (q BoardQuery) filters() int {
 	n := 0

@@ -35,23 +35,32 @@ func ago(d time.Duration) string {
 	case d > -time.Second && d < 5*time.Second:
 		return "just now"
 	case d < 0:
-		return "in " + Coarse(-d)
+		return "in " + coarse(-d, true)
 	default:
 		return Coarse(d) + " ago"
 	}
 }
 
-// Coarse words a duration by its largest unit alone: 6 s, 4 min, 2 h, 7 d. It rounds down.
-func Coarse(d time.Duration) string {
+// Coarse words a duration by its largest unit alone: 6 s, 4 min, 2 h, 7 d. It rounds down, as ages do.
+func Coarse(d time.Duration) string { return coarse(d, false) }
+
+// coarse rounds down, or up for what is still to come: in the moment after "in 7 d" that is still true.
+func coarse(d time.Duration, up bool) string {
+	in := func(unit time.Duration, name string) string {
+		if up {
+			d += unit - 1
+		}
+		return fmt.Sprintf("%d %s", d/unit, name)
+	}
 	switch {
 	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
+		return in(time.Second, "s")
 	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
+		return in(time.Minute, "min")
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
+		return in(time.Hour, "h")
 	default:
-		return fmt.Sprintf("%d d", int(d.Hours()/24))
+		return in(24*time.Hour, "d")
 	}
 }
 

@@ -1,0 +1,30 @@
+// What the desk's pages do in the browser. htmx fetches and morphs; these small modules do what it does not.
+import htmx from "htmx.org/dist/htmx.esm.js";
+import "htmx.org/dist/ext/hx-sse.js";
+import { startBoard } from "./board.js";
+import { startConnection } from "./connection.js";
+import { startDialogs } from "./dialogs.js";
+import { startKeys } from "./keys.js";
+import { startNews } from "./news.js";
+import { startPace } from "./pace.js";
+import { startPreferences } from "./preferences.js";
+import { startPreview } from "./preview.js";
+import { startRefusals } from "./refusals.js";
+import { startSelection } from "./selection.js";
+import { startSetup } from "./setup.js";
+import { startTimes } from "./times.js";
+import { startTransfers } from "./transfers.js";
+
+startPreferences();
+startTimes();
+startPace();
+startNews();
+startConnection();
+startDialogs();
+startKeys();
+startRefusals();
+startSetup();
+startSelection();
+startPreview(htmx);
+startBoard(htmx);
+startTransfers();
