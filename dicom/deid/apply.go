@@ -79,7 +79,7 @@ func (p *Plan) begin(f *dicom.File, s *Subject) (*pass, error) {
 func (p *pass) file(f *dicom.File) (*dicom.File, error) {
 	p.search.addIdentity(&p.subject.Identity)
 	p.gather(f.Dataset, false)
-	p.embedded = hasEmbeddedOverlay(f.Dataset)
+	p.embedded = hasEmbeddedOverlay(f.Dataset) && !p.keepsOverlays()
 	out := dicom.NewFile(dicom.NewDataset(), f.TransferSyntax)
 	if err := p.dataset(f.Dataset, out.Dataset); err != nil {
 		return nil, err
@@ -103,6 +103,9 @@ func (p *pass) dataset(src, out *dicom.Dataset) error {
 		if err := p.element(src, out, e); err != nil {
 			return err
 		}
+	}
+	if p.plan.options.RetainSafePrivate {
+		p.dropCreators(src, out)
 	}
 	return nil
 }
@@ -128,9 +131,12 @@ func (p *pass) special(src, out *dicom.Dataset, e *dicom.Element) bool {
 // element carries out the plan's treatment of one element.
 func (p *pass) element(src, out *dicom.Dataset, e *dicom.Element) error {
 	what := p.plan.treat(src, e)
-	if e.IsEmpty() && what != remove && what != content {
+	if e.IsEmpty() && what != remove {
 		out.Set(e) // there is nothing to take from it
 		return nil
+	}
+	if what >= keep {
+		e = wellFormed(src, e)
 	}
 	switch what {
 	case empty:
@@ -139,8 +145,14 @@ func (p *pass) element(src, out *dicom.Dataset, e *dicom.Element) error {
 		p.dummy(src, out, e)
 	case mapUID:
 		p.uids(src, out, e)
+	case shift:
+		p.shift(src, out, e)
+	case content:
+		return p.content(src, out, e)
+	case graphic:
+		return p.graphic(src, out, e)
 	case keep, clean:
-		return p.keep(src, out, e)
+		return p.keep(src, out, e, what)
 	default:
 		p.note(src, e, Removed, out, nil)
 	}
@@ -236,14 +248,14 @@ func (p *pass) appendUID(b, old []byte) []byte {
 }
 
 // keep leaves an element where it is, without what identifies: a sequence item by item, text searched.
-func (p *pass) keep(src, out *dicom.Dataset, e *dicom.Element) error {
+func (p *pass) keep(src, out *dicom.Dataset, e *dicom.Element, what treatment) error {
 	switch {
 	case e.VR == vr.SQ:
-		return p.sequence(out, e)
+		return p.sequence(out, e, p.dataset)
 	case e.VR == vr.UI:
 		p.classUID(src, out, e)
 	case e.VR.IsString():
-		p.keepText(src, out, e)
+		p.keepText(src, out, e, what == clean)
 	case isPixelData(e.Tag) || e.Fragments != nil:
 		p.note(src, e, Removed, out, nil) // pixels within a sequence: an icon by another name
 	default:
@@ -253,7 +265,7 @@ func (p *pass) keep(src, out *dicom.Dataset, e *dicom.Element) error {
 }
 
 // sequence rewrites each item.
-func (p *pass) sequence(out *dicom.Dataset, e *dicom.Element) error {
+func (p *pass) sequence(out *dicom.Dataset, e *dicom.Element, rewrite func(src, out *dicom.Dataset) error) error {
 	items := make([]*dicom.Dataset, len(e.Items))
 	block := make([]dicom.Dataset, len(e.Items))
 	last := len(p.path) - 1
@@ -261,7 +273,7 @@ func (p *pass) sequence(out *dicom.Dataset, e *dicom.Element) error {
 		p.path[last].Item = i + 1
 		items[i] = &block[i]
 		items[i].Undefined = item.Undefined
-		if err := p.dataset(item, items[i]); err != nil {
+		if err := rewrite(item, items[i]); err != nil {
 			return err
 		}
 	}

@@ -19,6 +19,7 @@ func dummyItem(t tag.Tag) *dicom.Dataset {
 
 // dummyItems are items with what PS3.3 demands of them (Type 1).
 var dummyItems = map[tag.Tag]func() *dicom.Dataset{
+	tag.ConceptCodeSequence:              dummyCode,
 	tag.InstitutionCodeSequence:          dummyCode,
 	tag.PersonIdentificationCodeSequence: dummyCode,
 	tag.OperatorIdentificationSequence: func() *dicom.Dataset {

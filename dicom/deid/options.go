@@ -42,6 +42,10 @@ var options = [...]option{
 	{"retainPatientCharacteristics", retainPatientCharacteristics, "113108", func(o *Options) bool { return o.RetainPatientCharacteristics }},
 	{"retainFullDates", retainFullDates, "113106", func(o *Options) bool { return o.RetainFullDates }},
 	{"shiftDates", retainModifiedDates, "113107", func(o *Options) bool { return o.ShiftDates }},
+	{"cleanDescriptors", cleanDescriptors, "113105", func(o *Options) bool { return o.CleanDescriptors }},
+	{"cleanStructuredContent", cleanStructuredContent, "113104", func(o *Options) bool { return o.CleanStructuredContent }},
+	{"cleanGraphics", cleanGraphics, "113103", func(o *Options) bool { return o.CleanGraphics }},
+	{"retainSafePrivate", retainSafePrivate, "113111", func(o *Options) bool { return o.RetainSafePrivate }},
 }
 
 // Supported are the names of the options that are carried out completely, as the export's API spells
@@ -58,6 +62,7 @@ func Supported() []string {
 type Plan struct {
 	options Options
 	rules   map[tag.Tag]treatment // exact tags of Table E.1-1
+	items   map[concept]treatment // content items of Table E.3.4-1
 	codes   []string              // CID 7050 codes of what the plan does
 }
 
@@ -83,5 +88,6 @@ func Compile(profile string, o Options) (*Plan, error) {
 			p.rules[attributes[i].tag] = resolve(attributes[i].basic, attributes[i].options, on)
 		}
 	}
+	p.items = resolveItems(on)
 	return p, nil
 }

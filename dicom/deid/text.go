@@ -1,6 +1,7 @@
 package deid
 
 import (
+	"slices"
 	"strings"
 
 	"filmroom/dicom"
@@ -23,42 +24,97 @@ func (p *pass) text(d *dicom.Dataset, e *dicom.Element) []byte {
 	return e.Value
 }
 
-// keepText keeps a text element without what the search finds in it.
-func (p *pass) keepText(src, out *dicom.Dataset, e *dicom.Element) {
+// keepText keeps a text element without what identifies: what the search finds in it, UIDs, and, where
+// the text was to be cleaned, what looks like a date, a number or a person's name.
+func (p *pass) keepText(src, out *dicom.Dataset, e *dicom.Element, cleaned bool) {
 	if e.Section != nil {
 		p.note(src, e, Removed, out, nil) // too long to be searched
 		return
 	}
-	kinds := kindsFor(e)
+	text := p.text(src, e)
+	kinds := kindsFor(e, text)
 	if kinds == 0 {
 		out.Set(e)
 		return
 	}
-	text := p.text(src, e)
 	found, all := p.search.find(kinds, text)
+	if isFree(e.VR) && !all {
+		found = p.findForms(text, cleaned) || found
+	}
 	switch {
 	case all:
 		p.set(src, e, Cleaned, out, e.VR, nil)
 	case !found:
 		out.Set(e)
-	case e.VR == vr.CS || !isFree(e.VR):
+	case !isFree(e.VR):
 		p.set(src, e, Cleaned, out, e.VR, p.strikeValues(kinds, text, e.VR))
 	default:
 		p.strikeWords(src, out, e, text)
 	}
 }
 
+// findForms adds to the search's hits what its form gives away, and reports whether there was any.
+func (p *pass) findForms(text []byte, cleaned bool) bool {
+	s := p.search
+	before := len(s.hits)
+	if !p.plan.options.RetainUIDs {
+		s.hits = appendUIDs(s.hits, text)
+	}
+	if cleaned {
+		s.hits = appendForms(s.hits, text, p.plan.options.RetainFullDates)
+	}
+	if len(s.hits) == before {
+		return false
+	}
+	slices.SortFunc(s.hits, func(a, b hit) int { return int(a.from - b.from) })
+	return true
+}
+
 // kindsFor says what is searched for in an element that stays.
-func kindsFor(e *dicom.Element) needle {
-	switch {
-	case isFree(e.VR) && !isTerm(e.Tag):
+func kindsFor(e *dicom.Element, text []byte) needle {
+	if isFree(e.VR) {
+		if isTerm(e.Tag) {
+			return identity | shortName
+		}
 		return identity | shortName | removedValue
-	case isFree(e.VR):
-		return identity | shortName
-	case structural[e.Tag] || e.Tag.Group() == 0x0028:
+	}
+	if structural[e.Tag] || e.Tag.Group() == 0x0028 {
 		return 0
 	}
-	return identity
+	marks, strict := numerals(e.VR)
+	switch {
+	case !strict:
+		return identity
+	case !consistsOf(text, marks):
+		return identity | removedValue // a text where there should be a number
+	case e.VR == vr.DA || e.VR == vr.DT:
+		return identity
+	}
+	return 0 // a patient whose ID is 120 must not cost the image its 120 kV
+}
+
+// numerals are the characters beside digits that values of a VR for numbers and times have; ok is false
+// for other VRs.
+func numerals(v vr.VR) (marks string, ok bool) {
+	switch v {
+	case vr.DS, vr.IS:
+		return "+-.eE", true
+	case vr.AS:
+		return "DWMY", true
+	case vr.DA, vr.TM, vr.DT:
+		return ":.+-", true
+	}
+	return "", false
+}
+
+// consistsOf reports whether a text has nothing but digits, marks and what parts and pads values.
+func consistsOf(text []byte, marks string) bool {
+	for _, c := range text {
+		if (c < '0' || c > '9') && strings.IndexByte(marks, c) < 0 && c != ' ' && c != '\\' && c != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // isFree reports whether people may write into such an element what they like.
@@ -91,15 +147,17 @@ func isTerm(t tag.Tag) bool {
 	return t >= tag.CodeValue && t <= tag.MappingResourceName
 }
 
-// strikeWords puts asterisks in the place of what was found. A text that its character set then cannot
-// hold goes as a whole.
+// strikeWords puts asterisks in the place of each hit. A text that its character set then cannot hold
+// goes as a whole.
 func (p *pass) strikeWords(src, out *dicom.Dataset, e *dicom.Element, text []byte) {
 	var b strings.Builder
 	at := int32(0)
 	for _, h := range p.search.hits {
-		b.Write(text[at:h.from])
-		b.WriteString(struck)
-		at = h.to
+		if h.from >= at {
+			b.Write(text[at:h.from])
+			b.WriteString(struck)
+		}
+		at = max(at, h.to)
 	}
 	b.Write(text[at:])
 	value, err := src.Charset().Encode(e.VR, strings.TrimRight(b.String(), " \x00"))
