@@ -1,0 +1,31 @@
+// Package mongo keeps tasks, images and accounts on MongoDB or a server that speaks its protocol, for one
+// process or many.
+//
+// # What it asks of the server
+//
+// Only what MongoDB 6 and later, FerretDB 2 and DocumentDB share: atomic updates of one document and
+// plain unique indexes. There are no transactions, no updates by pipeline and no partial or TTL indexes.
+// Change streams are used where there are some, and only to hear of changes sooner.
+//
+// # What holds without transactions
+//
+// A task is one document, its journal included, and each move is one write that demands the revision the
+// move was computed from. So a move happens whole or not at all, and of two at once one is tried again.
+//
+// What touches several documents is written in an order in which every prefix is a state that a rerun
+// completes: an import's batch makes its series (unseen until they have an instance), then its
+// instances, whose ids decide every race, then the counts, which are always computed afresh, then the
+// receipt. Deleting a series first takes it out of its library, in one write; Open finishes what a crash
+// left of it. The version of accounts rises after the change it tells of: a process that dies between the
+// two has not answered its caller.
+//
+// Counts of tasks are grouped from an index that holds all that they need: exact, and linear in the number of
+// tasks. Counters beside the tasks could not be exact here, for a crash can come between a move and
+// its counter.
+//
+// # What is proven where
+//
+// With TEST_MONGODB_URI set the tests run whole on that server, many callers at once included, and read
+// its query plans. Without it they run on an embedded FerretDB 1, whose updates are not atomic, so that
+// races, plans and change streams stay unproven there; each of those tests says so.
+package mongo

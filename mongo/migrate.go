@@ -1,0 +1,130 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	driver "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// migrations bring a database from one version of the schema to the next; the first to version 1. Each may
+// run twice, or in two processes at once, for a server without transactions cannot prevent it. One that has
+// been released is never changed.
+var migrations = []func(context.Context, *DB) error{
+	makeIndexes,
+	beginVersion,
+}
+
+const schemaID = "schema"
+
+// migrate runs the migrations that the database has not had.
+func (db *DB) migrate(ctx context.Context) error {
+	type schema struct {
+		Version int `bson:"version"`
+	}
+	var have schema
+	have, err := one[schema](ctx, db.meta, with("_id", schemaID), nil)
+	if err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	if have.Version > len(migrations) {
+		return fmt.Errorf("the database has version %d of the schema, this program knows up to %d: use a newer program",
+			have.Version, len(migrations))
+	}
+	for v := have.Version; v < len(migrations); v++ {
+		if err := migrations[v](ctx, db); err != nil {
+			return fmt.Errorf("migrate to version %d of the schema: %w", v+1, err)
+		}
+		higher := with("$max", with("version", v+1))
+		if _, err := db.meta.UpdateOne(ctx, with("_id", schemaID), higher, options.UpdateOne().SetUpsert(true)); err != nil {
+			return fmt.Errorf("note version %d of the schema: %w", v+1, err)
+		}
+	}
+	return nil
+}
+
+// makeIndexes makes an index for each query of the three stores.
+func makeIndexes(ctx context.Context, db *DB) error {
+	for _, c := range []struct {
+		in      *driver.Collection
+		indexes []driver.IndexModel
+	}{
+		{db.tasks, taskIndexes()},
+		{db.logs, []driver.IndexModel{index("taskId", "seq")}},
+		{db.processes, []driver.IndexModel{index("expiresAt")}},
+		{db.libraries, []driver.IndexModel{unique("ownerId")}},
+		{db.series, seriesIndexes()},
+		{db.instances, []driver.IndexModel{
+			index("libraryId", "seriesId", "instanceNumber", "sopInstanceUid", "size"),
+			index("sha256"),
+		}},
+		{db.receipt, []driver.IndexModel{index("taskId", "outcome", "index")}},
+		{db.users, []driver.IndexModel{unique("emailKey"), unique("seat")}},
+		{db.tokens, []driver.IndexModel{unique("hash"), index("userId")}},
+		{db.sessions, []driver.IndexModel{index("userId"), index("expiresAt")}},
+	} {
+		if _, err := c.in.Indexes().CreateMany(ctx, c.indexes); err != nil {
+			return fmt.Errorf("index %s: %w", c.in.Name(), err)
+		}
+	}
+	return nil
+}
+
+// beginVersion makes the document that [Accounts.Version] reads, so that raising it never has to.
+func beginVersion(ctx context.Context, db *DB) error {
+	_, err := db.meta.InsertOne(ctx, versionDoc{ID: versionID})
+	if driver.IsDuplicateKeyError(err) {
+		return nil
+	}
+	return err
+}
+
+func taskIndexes() []driver.IndexModel {
+	return []driver.IndexModel{
+		unique("userId", "idempotencyKey"),
+		unique("userId", "dedupeKey"),
+		index("lane", "status", "priority", "availableAt", "_id"), // claims
+		index("lane", "status", "availableAt"),
+		index("status", "lease.expiresAt"), // stale ones
+		index("changedAt"),                 // what other processes follow
+		index("userId", "createdAt", "_id"),
+		index("userId", "status", "createdAt", "_id"),
+		index("userId", "endedAt", "_id"),
+		index("userId", "words"),
+		index("createdAt", "_id"), // everybody's
+		index("status", "createdAt", "_id"),
+		index("endedAt", "_id"),
+		index("userId", "status", "kind", "dismissed"), // counts
+		index("status", "kind", "lane", "dismissed"),
+	}
+}
+
+func seriesIndexes() []driver.IndexModel {
+	return []driver.IndexModel{
+		unique("libraryId", "seriesUid"),
+		index("libraryId", "importedAt", "_id"),
+		index("libraryId", "studyDate", "_id"),
+		index("libraryId", "patientName", "_id"),
+		index("libraryId", "nameKey"),
+		index("libraryId", "patientId"),
+		index("libraryId", "studyUid"),
+		index("libraryId", "taskId"),
+		index("libraryId", "words"),
+	}
+}
+
+func index(fields ...string) driver.IndexModel {
+	keys := bson.D{}
+	for _, f := range fields {
+		keys = append(keys, is(f, 1))
+	}
+	return driver.IndexModel{Keys: keys}
+}
+
+func unique(fields ...string) driver.IndexModel {
+	m := index(fields...)
+	m.Options = options.Index().SetUnique(true)
+	return m
+}
