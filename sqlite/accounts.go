@@ -25,7 +25,7 @@ var userColumns = codec[accounts.User]{
 	{
 		name: "emailFold",
 		bind: func(s *lite.Stmt, u *accounts.User) { s.Text(strings.ToLower(u.Email)) },
-		read: func(s *lite.Stmt, _ *accounts.User) { s.ReadText() },
+		read: func(s *lite.Stmt, _ *accounts.User) { s.Skip() },
 	},
 }
 

@@ -50,6 +50,7 @@ type Options struct {
 type DB struct {
 	path    string
 	writer  *writer
+	seal    *seal
 	readers chan *lite.Conn
 	opened  int // how many readers there are
 	options Options
@@ -82,6 +83,9 @@ func (db *DB) open() error {
 		return err
 	}
 	if err := migrate(c, db.options.Beside); err != nil {
+		return errors.Join(err, c.Close())
+	}
+	if db.seal, err = newSeal(c); err != nil {
 		return errors.Join(err, c.Close())
 	}
 	db.writer = startWriter(c)

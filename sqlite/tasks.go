@@ -185,7 +185,7 @@ func wrap(err error, what, id string) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %s: %w", what, id, err)
+	return fmt.Errorf("%s: %w", strings.TrimSpace(what+" "+id), err)
 }
 
 func wrapN(err error, what string, n int) error {

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"filmroom/tasks"
@@ -149,12 +148,5 @@ func (l *listing) accepts(f *facts) bool {
 		return true
 	}
 	t := tasks.Task{Name: f.name, Kind: f.group.kind}
-	have := t.SearchWords()
-	for _, w := range l.q.Words {
-		i, _ := slices.BinarySearch(have, w)
-		if i == len(have) || !strings.HasPrefix(have[i], w) {
-			return false
-		}
-	}
-	return true
+	return haveWords(t.SearchWords(), l.q.Words)
 }

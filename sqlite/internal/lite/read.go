@@ -29,6 +29,9 @@ func (s *Stmt) ReadTime() time.Time {
 	return time.UnixMilli(s.ReadInt()).UTC()
 }
 
+// Skip leaves the next column out.
+func (s *Stmt) Skip() { s.col++ }
+
 // ReadNull skips the next column if it is NULL and says whether it was.
 func (s *Stmt) ReadNull() bool {
 	null := sqlite3.Xsqlite3_column_type(s.c.tls, s.p, s.col) == sqlite3.SQLITE_NULL
