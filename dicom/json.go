@@ -214,11 +214,11 @@ func (j *jsonWriter) values(n int, err error, item func(int)) {
 
 // long writes a 64-bit number; beyond 53 bits as a string, for most readers of JSON would round it.
 func (j *jsonWriter) long(n int64, v VR) {
-	s := strconv.FormatInt(n, 10)
+	s, exact := strconv.FormatInt(n, 10), n >= -1<<53 && n <= 1<<53
 	if v == vr.UV {
-		s = strconv.FormatUint(uint64(n), 10)
+		s, exact = strconv.FormatUint(uint64(n), 10), uint64(n) <= 1<<53
 	}
-	if n < -1<<53 || n > 1<<53 {
+	if !exact {
 		s = `"` + s + `"`
 	}
 	j.raw(s)
