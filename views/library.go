@@ -1,6 +1,7 @@
 package views
 
 import (
+	"strings"
 	"time"
 
 	"filmroom/imaging"
@@ -53,7 +54,7 @@ type SeriesRow struct {
 // NewSeriesRow shows one series.
 func NewSeriesRow(s imaging.Series, now time.Time) SeriesRow {
 	row := SeriesRow{
-		ID: s.ID, Patient: s.PatientName, PatientID: s.PatientID, StudyDate: date(s.StudyDate), Modality: s.Modality,
+		ID: s.ID, Patient: personName(s.PatientName), PatientID: s.PatientID, StudyDate: date(s.StudyDate), Modality: s.Modality,
 		Description: s.Description, BodyPart: s.BodyPart, Number: s.SeriesNumber,
 		Images: Plural(s.Instances, "image"), Instances: s.Instances, Size: Size(s.Bytes), Bytes: s.Bytes,
 		BurnedIn: mayShowText(s), Imported: NewWhen(s.ImportedAt, now),
@@ -131,13 +132,43 @@ func groupByStudy(items []imaging.Series, now time.Time) []Study {
 			i = len(studies)
 			at[s.StudyUID] = i
 			studies = append(studies, Study{
-				Key: s.ID, Patient: s.PatientName, PatientID: s.PatientID, Birth: date(s.PatientBirth),
+				Key: s.ID, Patient: personName(s.PatientName), PatientID: s.PatientID, Birth: date(s.PatientBirth),
 				Date: date(s.StudyDate), Description: s.StudyDesc, Accession: s.Accession,
 			})
 		}
 		studies[i].Series = append(studies[i].Series, NewSeriesRow(s, now))
 	}
 	return studies
+}
+
+// personName words a DICOM person name (PN, PS3.5 section 6.2.1): "Family^Given^Middle^Prefix^Suffix", up to
+// three such groups divided by "=", of which the second is the name as its bearer writes it.
+func personName(pn string) string {
+	groups := strings.SplitN(pn, "=", 3)
+	name := nameGroup(groups[0])
+	if len(groups) > 1 {
+		written := nameGroup(groups[1])
+		switch {
+		case name == "":
+			return written
+		case written != "":
+			return name + " (" + written + ")"
+		}
+	}
+	return name
+}
+
+func nameGroup(group string) string {
+	part := strings.Split(group, "^")
+	for len(part) < 5 {
+		part = append(part, "")
+	}
+	given := strings.Join(strings.Fields(part[3]+" "+part[1]+" "+part[2]+" "+part[4]), " ")
+	family := strings.TrimSpace(part[0])
+	if family == "" || given == "" {
+		return family + given
+	}
+	return family + ", " + given
 }
 
 func (q LibraryQuery) filters() int {

@@ -30,9 +30,10 @@ func KindWord(kind string) string {
 		return "Import"
 	case "export":
 		return "Take-out"
-	case "sample":
-		return "Sample study"
 	default:
 		return kind
 	}
 }
+
+// bringsIn reports whether tasks of this kind leave series in the library.
+func bringsIn(kind string) bool { return kind == "import" }

@@ -3,6 +3,7 @@ package views
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"filmroom/tasks"
@@ -19,7 +20,6 @@ type Task struct {
 	Log      []LogAttempt
 	LogMore  bool // there are more lines than are shown
 	Receipt  *Receipt
-	Library  string // address of the series an import brought, "" when there are none
 	Args     string // indented JSON, "" for none
 	Result   string
 }
@@ -36,8 +36,7 @@ type Fact struct {
 type Stage struct {
 	Name   string
 	Lasted string
-	State  string // done, now, stopped
-	Since  string // while it is going on: RFC 3339
+	State  string // done, now, stopped, ahead
 }
 
 // A FailedAttempt is an attempt that did not succeed.
@@ -67,9 +66,6 @@ func NewTask(f Frame, t tasks.Task, parts TaskParts) Task {
 		p.Failures = append(p.Failures, FailedAttempt{
 			Attempt: "Attempt " + strconv.Itoa(x.Attempt), When: NewWhen(x.At, f.Now), Cause: causeWords[x.Cause], Message: x.Message,
 		})
-	}
-	if t.Kind != "export" && t.Status == tasks.StatusFinished && parts.Receipt != nil {
-		p.Library = LibraryOfTaskURL(t.ID)
 	}
 	f.title = p.Row.Name
 	if !t.Status.Final() {
@@ -129,6 +125,21 @@ func taskStages(t tasks.Task, f Frame) []Stage {
 		last.State = "stopped"
 		if t.Status == tasks.StatusProcessing {
 			last.State = "now"
+		}
+	}
+	return withAhead(stages, t)
+}
+
+// phasesOf are the phases that attempts of a kind go through, for those that are still ahead.
+var phasesOf = map[string][]string{"import": {"unpacking", "storing"}}
+
+func withAhead(stages []Stage, t tasks.Task) []Stage {
+	if t.Status.Final() {
+		return stages
+	}
+	for _, phase := range phasesOf[t.Kind] {
+		if !slices.ContainsFunc(stages, func(s Stage) bool { return s.Name == phase }) {
+			stages = append(stages, Stage{Name: phase, State: "ahead"})
 		}
 	}
 	return stages

@@ -25,6 +25,7 @@ type TaskRow struct {
 	Dismissed bool
 	Download  string // address, "" when there is nothing to download (any more)
 	FileSize  string
+	Library   string // address of the series it brought in, "" when it brings in none
 }
 
 // Timed is a word or two about when: "started 2 min ago", "took 6 s". Either When or Text follows Label.
@@ -67,6 +68,9 @@ func NewTaskRow(t tasks.Task, now time.Time) TaskRow {
 	}
 	if t.File != nil && now.Before(t.File.ExpiresAt) {
 		row.Download, row.FileSize = DownloadURL(t.ID), Size(t.File.Size)
+	}
+	if t.Status == tasks.StatusFinished && bringsIn(t.Kind) {
+		row.Library = LibraryOfTaskURL(t.ID)
 	}
 	return row
 }

@@ -12,6 +12,7 @@ export function noteServerTime(ms) {
 
 // Relative times stay true while the page is open, and the exact ones are in the reader's own zone.
 export function startTimes() {
+  noteServerTime(Number(document.documentElement.dataset.now) || Date.now());
   tick();
   setInterval(tick, 1000);
   document.addEventListener("pointerover", (event) => {
