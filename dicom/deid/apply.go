@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"hash"
 	"io"
+	"slices"
 
 	"filmroom/dicom"
 	"filmroom/dicom/tag"
@@ -39,6 +40,7 @@ func (p *Plan) DryRun(f *dicom.File, s Subject) ([]Change, error) {
 	defer pass.search.release()
 	pass.dry = true
 	_, err = pass.file(f)
+	slices.SortStableFunc(pass.changes, func(a, b Change) int { return comparePaths(a.Path, b.Path) })
 	return pass.changes, err
 }
 

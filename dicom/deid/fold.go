@@ -95,7 +95,7 @@ func (f *folded) addWide(r rune) {
 	for len(parts) > 0 {
 		c, n := utf8.DecodeRune(parts)
 		if unicode.IsLetter(c) || unicode.IsDigit(c) {
-			f.text = utf8.AppendRune(f.text, unicode.ToLower(c))
+			f.text = utf8.AppendRune(f.text, unicode.ToLower(unicode.ToUpper(c))) // by way of Σ, of which ς is one form
 		}
 		parts = parts[n:]
 	}

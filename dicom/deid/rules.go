@@ -76,6 +76,9 @@ func formed(e *dicom.Element, entry tag.Entry) bool {
 		return true
 	}
 	wanted := entry.VR()
+	if _, strict := numerals(wanted); strict || wanted == vr.UI {
+		return false
+	}
 	return e.VR.IsString() == wanted.IsString() && (e.VR == vr.SQ) == (wanted == vr.SQ)
 }
 

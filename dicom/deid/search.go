@@ -15,6 +15,9 @@ const (
 	identity
 	// shortName is a part of a name under three characters: what holds it goes as a whole.
 	shortName
+
+	nothing    needle = 0
+	everything needle = 0xFF
 )
 
 const (

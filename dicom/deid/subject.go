@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"filmroom/dicom"
 )
@@ -68,23 +69,41 @@ func (s *search) addIdentity(id *Identity) {
 	}
 }
 
-// addName searches for the parts of a person's name, in each of its scripts.
+// addName searches for the parts of a person's name in each of its scripts, and for the first two of them
+// written as one word.
 func (s *search) addName(name []byte) {
+	var before [longest]byte
+	n := 0
 	for len(name) > 0 {
 		end := 0
 		for end < len(name) && name[end] != '^' && name[end] != '=' && name[end] != '\\' {
 			end++
 		}
 		part := name[:end]
-		name = name[min(end+1, len(name)):]
+		s.addNamePart(part)
 		s.text.fold(part)
-		if n := len([]rune(string(s.text.text))); n > 0 && n < 3 {
-			s.addFolded(shortName, s.text.text)
-			continue
+		if n > 0 && n+len(s.text.text) <= longest {
+			var joined [longest]byte
+			s.addFolded(identity, append(append(joined[:0], before[:n]...), s.text.text...))
+			s.addFolded(identity, append(append(joined[:0], s.text.text...), before[:n]...))
 		}
-		s.addFolded(identity, s.text.text)
-		s.addWords(identity, part)
+		n = 0
+		if end < len(name) && name[end] == '^' {
+			n = copy(before[:], s.text.text)
+		}
+		name = name[min(end+1, len(name)):]
 	}
+}
+
+// addNamePart searches for a component of a name and its words.
+func (s *search) addNamePart(part []byte) {
+	s.text.fold(part)
+	if n := utf8.RuneCount(s.text.text); n > 0 && n < 3 {
+		s.addFolded(shortName, s.text.text)
+		return
+	}
+	s.addFolded(identity, s.text.text)
+	s.addWords(identity, part)
 }
 
 // addDate searches for a DA value as people write dates.

@@ -24,7 +24,9 @@ func concreteTag(a attribute) tag.Tag {
 
 // inDataset reports whether a row is about data sets that are files, rather than messages and meta
 // information.
-func inDataset(a attribute) bool { return a.tag.Group() == 0 && a.mask == 0x00010000 || a.tag.Group() >= 8 }
+func inDataset(a attribute) bool {
+	return a.tag.Group() == 0 && a.mask == 0x00010000 || a.tag.Group() >= 8
+}
 
 // leave is what became of the element at the end of nested.
 func leave(t *testing.T, p *Plan, e *dicom.Element, depth int) (*dicom.Element, bool) {

@@ -33,8 +33,12 @@ func (p *pass) keepText(src, out *dicom.Dataset, e *dicom.Element, cleaned bool)
 	}
 	text := p.text(src, e)
 	kinds := kindsFor(e, text)
-	if kinds == 0 {
+	switch kinds {
+	case nothing:
 		out.Set(e)
+		return
+	case everything:
+		p.note(src, e, Removed, out, nil) // a text where there should be a number; a wrong number would be worse than none
 		return
 	}
 	found, all := p.search.find(kinds, text)
@@ -78,19 +82,16 @@ func kindsFor(e *dicom.Element, text []byte) needle {
 		}
 		return identity | shortName | removedValue
 	}
-	if structural[e.Tag] || e.Tag.Group() == 0x0028 {
-		return 0
-	}
 	marks, strict := numerals(e.VR)
 	switch {
-	case !strict:
-		return identity
-	case !consistsOf(text, marks):
-		return identity | removedValue // a text where there should be a number
+	case strict && !consistsOf(text, marks):
+		return everything
 	case e.VR == vr.DA || e.VR == vr.DT:
 		return identity
+	case strict, structural[e.Tag], e.Tag.Group() == 0x0028:
+		return nothing // a patient whose ID is 120 must not cost the image its 120 kV
 	}
-	return 0 // a patient whose ID is 120 must not cost the image its 120 kV
+	return identity
 }
 
 // numerals are the characters beside digits that values of a VR for numbers and times have; ok is false

@@ -1,0 +1,218 @@
+package deid
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"filmroom/dicom"
+	"filmroom/dicom/tag"
+	"filmroom/dicom/uid"
+	"filmroom/dicom/vr"
+)
+
+// plants makes values that stand nowhere by chance, and remembers them.
+type plants struct{ all []string }
+
+func (p *plants) next() string {
+	s := fmt.Sprintf("QWZ%09dKJ", 417*(len(p.all)+1)) // 14 characters, legal in every text VR
+	p.all = append(p.all, s)
+	return s
+}
+
+// found are the planted values that stand in b.
+func (p *plants) found(b []byte) []string {
+	var found []string
+	for _, s := range p.all {
+		if bytes.Contains(bytes.ToUpper(b), []byte(s)) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// planted is an image with a value in every place where identity hides.
+func planted(p *plants) *dicom.Dataset {
+	lo := func(t tag.Tag) *dicom.Element { return dicom.New(t, vr.LO, []byte(p.next())) }
+	name := p.next()
+	pixels := append(bytes.Repeat([]byte{0x23, 0x01}, 16), p.next()...)
+	icon := dicom.NewDataset(dicom.New(tag.PixelData, vr.OB, []byte(p.next())), lo(tag.CodeMeaning))
+	d := image(
+		dicom.Text(tag.PatientName, name+"^Fred"), lo(tag.PatientID), lo(tag.OtherPatientIDs), lo(tag.AccessionNumber),
+		lo(tag.InstitutionName), lo(tag.StudyDescription), lo(tag.ProtocolName), lo(tag.PatientComments),
+		dicom.New(tag.PatientAge, vr.LO, []byte(p.next())), // not an age at all
+		lo(0x00101234), lo(0x00090010), dicom.New(0x00091001, vr.UN, []byte(p.next())), lo(0x00091002),
+		dicom.New(0x00080104, vr.LO, []byte("seen by "+name)),
+		dicom.New(tag.SequenceName, vr.SH, []byte(name)),
+		dicom.New(tag.BodyPartExamined, vr.CS, []byte(name)),
+		dicom.New(tag.Manufacturer, vr.LO, []byte(strings.ToLower(name))),
+		dicom.New(0x50000022, vr.LO, []byte(p.next())), dicom.New(0x60001500, vr.LO, []byte(p.next())),
+		dicom.New(0x60003000, vr.OW, []byte(p.next())), dicom.New(0x60004000, vr.LT, []byte(p.next())),
+		dicom.Sequence(tag.IconImageSequence, icon),
+		dicom.Sequence(tag.OriginalAttributesSequence, dicom.NewDataset(lo(tag.PatientID))),
+		dicom.Sequence(tag.ReferencedImageSequence, dicom.NewDataset(lo(tag.PatientID), lo(0x00290010), lo(0x00291010),
+			dicom.Sequence(0x00291011, dicom.NewDataset(lo(tag.CodeMeaning))))),
+		dicom.Sequence(tag.DigitalSignaturesSequence, dicom.NewDataset(lo(tag.CodeMeaning))),
+		dicom.New(tag.DataSetTrailingPadding, vr.OB, []byte(p.next())),
+		dicom.New(tag.DeidentificationMethod, vr.LO, []byte(p.next())),
+		dicom.New(tag.PixelData, vr.OW, pixels))
+	return d
+}
+
+// withPlantedHeader puts values into the preamble, the meta information and behind the data set.
+func withPlantedHeader(t *testing.T, p *plants, d *dicom.Dataset) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := dicom.Write(&b, dicom.NewFile(d, uid.ExplicitLE)); err != nil {
+		t.Fatal(err)
+	}
+	raw := b.Bytes()
+	copy(raw, p.next())
+	source := p.next()
+	element := append([]byte{0x02, 0x00, 0x16, 0x00, 'A', 'E', byte(len(source)), 0}, source...)
+	// Group 0002 begins with its length: 12 bytes, the value in the last four.
+	raw[132+8] += byte(len(element))
+	end := 132 + 12 + int(raw[132+8]) - len(element) // below 256 for these UIDs
+	return append(append(append([]byte(nil), raw[:end]...), element...), raw[end:]...)
+}
+
+func TestPlantedValuesStandNowhereInWhatLeaves(t *testing.T) {
+	t.Parallel()
+	all := map[string]Options{
+		"basic":    {},
+		"retained": {RetainUIDs: true, RetainDevice: true, RetainPatientCharacteristics: true, RetainFullDates: true, RetainSafePrivate: true},
+		"cleaned":  {ShiftDates: true, CleanDescriptors: true, CleanStructuredContent: true, CleanGraphics: true},
+	}
+	for name, o := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &plants{}
+			raw := withPlantedHeader(t, p, planted(p))
+			f := parse(t, raw)
+			if len(p.found(raw)) != len(p.all) {
+				t.Fatal("the test did not plant what it looks for")
+			}
+			if o.CleanDescriptors { // what is asked for stays: only the names in it may not
+				for _, at := range []tag.Tag{tag.StudyDescription, tag.ProtocolName, tag.PatientComments} {
+					f.Dataset.Remove(at)
+				}
+			}
+			out, _, report := applied(t, plan(t, o), f, someone())
+			if left := p.found(out); len(left) > 0 {
+				t.Errorf("%v left; the data set: %q", left, values(parse(t, out).Dataset))
+			}
+			if left := p.found([]byte(report.String())); len(left) > 0 {
+				t.Errorf("the report repeats %v", left)
+			}
+		})
+	}
+}
+
+func TestTextInUNIsReadBeforeItIsJudged(t *testing.T) {
+	t.Parallel()
+	d := image(dicom.New(tag.StudyDescription, vr.UN, []byte("Fred Quux, knee ")), dicom.New(tag.PatientName, vr.UN, []byte("Quux^Fred ")),
+		dicom.New(tag.SequenceName, vr.UN, []byte("for Quux")))
+	out := leaves(t, Options{}, d)
+	if out.Has(tag.StudyDescription) || text(out, tag.PatientName) != "P0001" || text(out, tag.SequenceName) != "for ***" {
+		t.Errorf("left: %q", values(out))
+	}
+}
+
+// TestThePatientIsFoundInTextThatStays: the case name says in which disguise.
+func TestThePatientIsFoundInTextThatStays(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ disguise, kept, want string }{
+		{"as it is", "scan of Quux", "scan of ***"},
+		{"in capitals", "FREDERICK Q. QUUX", "*** Q. ***"},
+		{"without spaces", "FrederickQuux 1", "*** 1"},
+		{"within a word of one's own, if it is long", "xFrederickson", "x***son"},
+		{"but not within a word, if it is short", "Quuxen", "Quuxen"},
+		{"with an accent", "Quüx", "***"},
+		{"the number with dashes", "no 12-34-567", "no ***"},
+		{"the birth date as Germans write it", "born 04.03.1921", "born ***"},
+		{"the birth date as Americans write it", "born 03/04/1921", "born ***"},
+		{"the birth date in words", "born 4 March 1921", "born ***"},
+		{"an accession number", "see ACC77", "see ***"},
+		{"a value that was removed elsewhere", "Northside", "***"},
+		{"a description that was removed", "hip left, see note", "***, see note"},
+		{"a UID", "of 1.2.3.4.5.6.7.8.1 there", "of *** there"},
+		{"nobody", "axial T1 pre", "axial T1 pre"},
+	}
+	for _, c := range cases {
+		t.Run(c.disguise, func(t *testing.T) {
+			t.Parallel()
+			d := image(dicom.Text(tag.PatientName, "Quux^Frederick"), dicom.Text(tag.PatientID, "1234567"),
+				dicom.Text(tag.PatientBirthDate, "19210304"), dicom.Text(tag.AccessionNumber, "ACC77"),
+				dicom.Text(tag.InstitutionName, "Northside"), dicom.Text(tag.StudyDescription, "Hip left"),
+				dicom.Text(tag.SpecificCharacterSet, "ISO_IR 192"), dicom.Text(tag.AcquisitionProtocolName, c.kept))
+			if got := text(leaves(t, Options{}, d), tag.AcquisitionProtocolName); got != c.want {
+				t.Errorf("%q became %q, want %q", c.kept, got, c.want)
+			}
+		})
+	}
+}
+
+// TestThePatientIsFoundInEveryScript: names are compared as text, whatever bytes they are in.
+func TestThePatientIsFoundInEveryScript(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ charset, name, kept, want string }{
+		{"ISO_IR 100", "Müller^Jörg", "Herr MÜLLER", "Herr ***"},
+		{"ISO_IR 144", "Иванов^Пётр", "снимок ИВАНОВ", "снимок ***"},
+		{"ISO_IR 126", "Διονυσιος", "ΔΙΟΝΥΣΙΟΣ κεφ", "*** κεφ"},
+		{"ISO_IR 192", "Wang^XiaoDong=王^小東大", "見る小東大です", "見る***です"},
+		{"GB18030", "Wang^XiaoDong=王小东", "患者王小东头部", "患者***头部"},
+		{`\ISO 2022 IR 87`, "Yamada^Tarou=山田中^太郎丸", "検査 山田中", "検査 ***"},
+		{`\ISO 2022 IR 149`, "Hong^Gildong=홍길동", "환자 홍길동 님", "환자 *** 님"},
+	}
+	for _, c := range cases {
+		t.Run(c.charset, func(t *testing.T) {
+			t.Parallel()
+			d := image(dicom.New(tag.SpecificCharacterSet, vr.CS, []byte(c.charset)))
+			for at, s := range map[tag.Tag]string{tag.PatientName: c.name, tag.AcquisitionProtocolName: c.kept} {
+				if err := d.SetString(at, s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := text(leaves(t, Options{}, d), tag.AcquisitionProtocolName); got != c.want {
+				t.Errorf("%q became %q, want %q", c.kept, got, c.want)
+			}
+		})
+	}
+}
+
+func TestAShortNameBlanksTheWholeText(t *testing.T) {
+	t.Parallel()
+	d := image(dicom.Text(tag.PatientName, "Wu^Li"), dicom.Text(tag.AcquisitionProtocolName, "head of Wu"),
+		dicom.Text(tag.SequenceName, "Wurst"), dicom.Text(tag.ImageType, `ORIGINAL\PRIMARY`))
+	out := leaves(t, Options{}, d)
+	if got := text(out, tag.AcquisitionProtocolName); got != "" {
+		t.Errorf("what is left: %q", got)
+	}
+	if got := text(out, tag.SequenceName); got != "Wurst" {
+		t.Errorf("a word that begins like a name became %q", got)
+	}
+}
+
+// TestWhatTheStudyKnowsIsSearchedForToo: a file that lacks the name may still speak it.
+func TestWhatTheStudyKnowsIsSearchedForToo(t *testing.T) {
+	t.Parallel()
+	s := someone()
+	s.Identity = Identity{Names: []string{"Quux^Fred"}, IDs: []string{"ID-4711"}, BirthDates: []string{"19210304"}}
+	d := image(dicom.Text(tag.AcquisitionProtocolName, "Quux id4711 1921-03-04"))
+	_, out, _ := applied(t, plan(t, Options{}), file(t, d), s)
+	if got := text(out.Dataset, tag.AcquisitionProtocolName); got != "*** *** ***" {
+		t.Errorf("what is left: %q", got)
+	}
+}
+
+// TestNumbersAreNoIdentity: an image must not lose its 120 kV to a patient with the ID 120.
+func TestNumbersAreNoIdentity(t *testing.T) {
+	t.Parallel()
+	d := image(dicom.Text(tag.PatientID, "120"), dicom.Text(tag.PatientName, "AXIAL^PRIMARY"),
+		dicom.New(tag.KVP, vr.DS, []byte("120 ")), dicom.Text(tag.ImageType, `ORIGINAL\PRIMARY\AXIAL`))
+	out := leaves(t, Options{}, d)
+	if text(out, tag.KVP) != "120" || text(out, tag.ImageType) != `ORIGINAL\PRIMARY\AXIAL` {
+		t.Errorf("left: %q", values(out))
+	}
+}
