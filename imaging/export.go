@@ -1,0 +1,175 @@
+package imaging
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"filmroom/dicom/deid"
+	"filmroom/tasks"
+)
+
+const exportKindName = "export"
+
+// maxSeries bounds one export.
+const maxSeries = 10_000
+
+// An ExportRequest is what a person wants to take out.
+type ExportRequest struct {
+	SeriesIDs       []string
+	Profile         string                     // "basic"
+	Options         map[string]json.RawMessage // name -> true or false
+	Name            string                     // of the task and the file; "" for kind and count
+	Confirm         string                     // for the profile "none"
+	Pseudonyms      map[string]string          // patient id -> text
+	PseudonymPrefix string                     // "" is P
+	PixelsReviewed  []string                   // series whose pixels a person has looked at
+}
+
+// exportArgs are what an export is asked to do, without what is secret.
+type exportArgs struct {
+	Series         []string `json:"seriesIds"`
+	Profile        string   `json:"profile"`
+	Options        []string `json:"options,omitempty"` // those that are on
+	Name           string   `json:"name,omitempty"`
+	PixelsReviewed []string `json:"pixelsReviewed,omitempty"`
+	Images         int64    `json:"images"`
+}
+
+// Export submits an export. Keys, pseudonyms and offsets of dates are fixed here. [FieldErrors] name all
+// that is wrong with the request; [ErrNotFound]: a series is not in the person's library.
+func (d *Desk) Export(ctx context.Context, p tasks.Person, request ExportRequest) (tasks.Task, error) {
+	_, wrong := planOf(request)
+	series := slices.Compact(slices.Sorted(slices.Values(request.SeriesIDs)))
+	if len(series) == 0 {
+		wrong.add("seriesIds", "nothing is selected")
+	}
+	if len(series) > maxSeries {
+		wrong.add("seriesIds", fmt.Sprintf("one export takes at most %d series", maxSeries))
+	}
+	if len(request.Name) > maxExportName {
+		wrong.add("name", fmt.Sprintf("at most %d bytes", maxExportName))
+	}
+	if err := wrong.orNil(); err != nil {
+		return tasks.Task{}, err
+	}
+	all, err := d.chosen(ctx, p, series)
+	if err != nil {
+		return tasks.Task{}, err
+	}
+	hidden := &secret{Key: newKey()}
+	hidden.Patients, wrong = pseudonyms(request, hidden, all)
+	if err := wrong.orNil(); err != nil {
+		return tasks.Task{}, err
+	}
+	args := exportArgs{Series: idsOf(all), Profile: request.Profile, Options: optionsOn(request), Name: request.Name}
+	for _, s := range all {
+		args.Images += int64(s.Instances)
+		if slices.Contains(request.PixelsReviewed, s.ID) {
+			args.PixelsReviewed = append(args.PixelsReviewed, s.ID)
+		}
+	}
+	id := tasks.NewID()
+	sealed, err := d.sealer.seal(id, hidden)
+	if err != nil {
+		return tasks.Task{}, err
+	}
+	return d.tasks.Submit(ctx, p, tasks.Spec{ID: id, Kind: exportKindName, Name: exportName(args), Args: args, Sealed: sealed})
+}
+
+const maxExportName = 200
+
+// chosen reads the series that were asked for, patients and studies together.
+func (d *Desk) chosen(ctx context.Context, p tasks.Person, ids []string) ([]Series, error) {
+	all := make([]Series, 0, len(ids))
+	for _, id := range ids {
+		s, err := d.Series(ctx, p, id)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	slices.SortStableFunc(all, func(a, b Series) int { return strings.Compare(a.StudyUID, b.StudyUID) })
+	return all, nil
+}
+
+func idsOf(all []Series) []string {
+	ids := make([]string, len(all))
+	for i, s := range all {
+		ids[i] = s.ID
+	}
+	return ids
+}
+
+func exportName(args exportArgs) string {
+	if args.Name != "" {
+		return args.Name
+	}
+	return fmt.Sprintf("Export, %d series", len(args.Series))
+}
+
+// planOf compiles the profile with its options, or says what is wrong with them. An option that this build
+// does not carry out completely is refused, never ignored.
+func planOf(request ExportRequest) (plan *deid.Plan, wrong FieldErrors) {
+	switch request.Profile {
+	case deid.Basic:
+	case "none":
+		wrong.add("profile", "identified data does not leave this desk: use the profile "+deid.Basic)
+	default:
+		wrong.add("profile", "unknown profile: use "+deid.Basic)
+	}
+	supported := deid.Supported()
+	for _, name := range slices.Sorted(maps.Keys(request.Options)) {
+		var on bool
+		switch {
+		case json.Unmarshal(request.Options[name], &on) != nil:
+			wrong.add("options."+name, "use true or false")
+		case !slices.Contains(supported, name):
+			wrong.add("options."+name, "this desk does not carry this out; it has "+strings.Join(supported, ", "))
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	plan, err := compile(request.Profile, optionsOn(request))
+	if err != nil {
+		wrong.add("options", err.Error())
+	}
+	return plan, wrong
+}
+
+// optionsOn are the names of the options that are on.
+func optionsOn(request ExportRequest) []string {
+	var on []string
+	for _, name := range slices.Sorted(maps.Keys(request.Options)) {
+		if bytes.Equal(bytes.TrimSpace(request.Options[name]), []byte("true")) {
+			on = append(on, name)
+		}
+	}
+	return on
+}
+
+// compile makes a plan. Options' names are those of deid's fields, but for the case of the first letter, so
+// that what deid comes to support is supported here.
+func compile(profile string, on []string) (*deid.Plan, error) {
+	switches := map[string]bool{}
+	for _, name := range on {
+		switches[name] = true
+	}
+	encoded, err := json.Marshal(switches)
+	if err != nil {
+		return nil, err
+	}
+	var options deid.Options
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&options); err != nil {
+		return nil, errors.New("unknown option")
+	}
+	return deid.Compile(profile, options)
+}

@@ -1,0 +1,271 @@
+package imaging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"filmroom/dicom"
+	"filmroom/dicom/deid"
+	"filmroom/tasks"
+)
+
+// ExportResult is the result of a finished export, for programs.
+type ExportResult struct {
+	Images   int64 `json:"images"` // that were asked for
+	Exported int64 `json:"exported"`
+	Refused  int64 `json:"refused"`
+}
+
+func (d *Desk) exportKind() tasks.Kind {
+	return tasks.Define(tasks.Kind{
+		Name: exportKindName, Lane: exportKindName, Retry: attempts, Rerunnable: true, Downloadable: "application/zip",
+	}, d.runExport)
+}
+
+// runExport writes the archive. It may run again after a crash: what decides its bytes was fixed at submit.
+func (d *Desk) runExport(ctx context.Context, args exportArgs, r *tasks.Run) (tasks.Done, error) {
+	x, err := d.newExporter(ctx, args, r)
+	if err != nil {
+		return tasks.Done{}, err
+	}
+	if err = x.run(ctx, args); errors.Is(full(err), ErrNoRoom) {
+		err = noRoom(err)
+	}
+	if err != nil {
+		return tasks.Done{}, err
+	}
+	done := ExportResult{Images: x.next, Exported: x.exported, Refused: x.next - x.exported}
+	message := fmt.Sprintf("%s of %s exported", thousands(done.Exported), thousands(done.Images))
+	if done.Refused > 0 {
+		message += fmt.Sprintf(", %s refused", thousands(done.Refused))
+	}
+	r.Log(slog.LevelInfo, "%s", message)
+	return tasks.Done{Message: message, Result: done}, nil
+}
+
+// An exporter is one attempt of an export.
+type exporter struct {
+	desk    *Desk
+	task    *tasks.Run
+	plan    *deid.Plan
+	hidden  *secret
+	library string
+	packing *packing // made once there is something to write
+
+	next     int64 // index of the next row
+	exported int64
+	images   int64 // rows to come
+	rows     []Receipt
+	summary  *report
+}
+
+func (d *Desk) newExporter(ctx context.Context, args exportArgs, r *tasks.Run) (x *exporter, err error) {
+	t := r.Task()
+	x = &exporter{desk: d, task: r, hidden: &secret{}, images: args.Images, summary: newReport(args)}
+	if err := d.sealer.open(t.ID, t.Sealed, x.hidden); err != nil {
+		return nil, tasks.Permanent(tasks.UserError("The keys of this export can no longer be opened. Please ask for it again.", err))
+	}
+	if x.plan, err = compile(args.Profile, args.Options); err != nil {
+		return nil, tasks.Permanent(tasks.UserError("This version of the desk does not have what the export asks for.", err))
+	}
+	if x.library, err = d.libraryOf(ctx, t.UserID); err != nil {
+		return nil, err
+	}
+	return x, d.files.room.check(0)
+}
+
+// An item is one image on its way out.
+type item struct {
+	path     string // in the archive
+	series   Series
+	instance Instance
+	reviewed bool
+}
+
+func (x *exporter) run(ctx context.Context, args exportArgs) (err error) {
+	out, err := x.task.CreateFile(fileName(args.Name, x.task.Task().CreatedAt))
+	if err != nil {
+		return err
+	}
+	if x.packing, err = newPacking(out, x.desk.files, x.task.Task().CreatedAt); err != nil {
+		return err
+	}
+	defer x.packing.close()
+	if err := x.task.Phase(ctx, "exporting"); err != nil {
+		return err
+	}
+	var listing error
+	err = inOrder(ctx, x.desk.cfg.Workers, 2*x.desk.cfg.Workers, x.items(ctx, args, &listing), x.pack, x.commit, func(p packed) { p.drop() })
+	if err = errors.Join(err, listing); err == nil {
+		err = x.flush(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if x.exported == 0 {
+		return tasks.Permanent(tasks.UserError(x.nothing(), nil))
+	}
+	return x.packing.finish(x.summary)
+}
+
+// nothing says why there is no archive.
+func (x *exporter) nothing() string {
+	if x.next == 0 {
+		return "The series are no longer in the library, so there is nothing to export."
+	}
+	return fmt.Sprintf("None of the %s images could be exported. Most of them: %s. The receipt says why for each.", thousands(x.next), x.summary.mainReason())
+}
+
+// items yields the images in the order of the archive, with names that carry no identity: patients, studies
+// and series are numbered as they come. Images that came into the library later than the export was asked
+// for are left out, so that a rerun has the same.
+func (x *exporter) items(ctx context.Context, args exportArgs, failure *error) iter.Seq[item] {
+	return func(yield func(item) bool) {
+		var names numbering
+		for _, id := range args.Series {
+			s, err := x.desk.cfg.Store.Series(ctx, x.library, id)
+			if errors.Is(err, ErrNotFound) {
+				x.task.Log(slog.LevelWarn, "a series is no longer in the library")
+				continue
+			}
+			folder := names.folder(patientOfSeries(s), s)
+			n := 0
+			for i, e := range x.desk.instances(ctx, s) {
+				if err = errors.Join(err, e); err != nil {
+					break
+				}
+				if i.AddedAt.After(x.task.Task().CreatedAt) {
+					continue
+				}
+				n++
+				if !yield(item{fmt.Sprintf("%s/IM%06d.dcm", folder, n), s, i, slices.Contains(args.PixelsReviewed, id)}) {
+					return
+				}
+			}
+			if err != nil {
+				*failure = err
+				return
+			}
+		}
+	}
+}
+
+// numbering names folders by the order of first appearance.
+type numbering struct {
+	patients map[patient]int
+	studies  map[string]int // by patient and study
+	counts   map[string]int // of what is in a folder
+}
+
+func (n *numbering) folder(p patient, s Series) string {
+	if n.counts == nil {
+		n.patients, n.studies, n.counts = map[patient]int{}, map[string]int{}, map[string]int{}
+	}
+	if n.patients[p] == 0 {
+		n.patients[p] = len(n.patients) + 1
+	}
+	folder := fmt.Sprintf("P%04d", n.patients[p])
+	study := folder + "\x00" + s.StudyUID
+	if n.studies[study] == 0 {
+		n.counts[folder]++
+		n.studies[study] = n.counts[folder]
+	}
+	folder = fmt.Sprintf("%s/ST%03d", folder, n.studies[study])
+	n.counts[folder]++
+	return fmt.Sprintf("%s/SE%03d", folder, n.counts[folder])
+}
+
+// pack is a worker's turn: it de-identifies an image into a packed one, or says why not.
+func (x *exporter) pack(ctx context.Context, i item) (p packed) {
+	p.item = i
+	// A file that makes this code panic does not leave; it must not take the desk down with it.
+	defer func() {
+		if recover() != nil {
+			p.drop()
+			p.reason = "this file could not be understood"
+		}
+	}()
+	f, err := x.desk.files.open(i.instance.SHA256)
+	if errors.Is(err, fs.ErrNotExist) {
+		x.desk.log.Error("a stored file is missing", "sha256", i.instance.SHA256)
+		p.reason = "its stored file is missing"
+		return p
+	}
+	if err != nil {
+		p.err = err
+		return p
+	}
+	defer f.Close()
+	file, err := dicom.Parse(f, i.instance.Size)
+	if err == nil {
+		subject, known := x.hidden.subject(patientOfFile(file), i.series, i.reviewed)
+		if !known {
+			p.reason = "it names another patient than its series"
+			return p
+		}
+		p.report, err = p.fill(ctx, x.desk.files, func(w *packer) (deid.Report, error) { return x.plan.Apply(w, file, subject) })
+	}
+	p.reason, p.err = unfit(err)
+	return p
+}
+
+// unfit tells an image that may not leave, with the reason, from a failure of the desk.
+func unfit(err error) (reason string, failure error) {
+	_, broken := errors.AsType[*dicom.Error](err)
+	if broken || errors.Is(err, deid.ErrHeld) || errors.Is(err, deid.ErrRefused) {
+		return err.Error(), nil
+	}
+	return "", err
+}
+
+// commit writes an image into the archive and its row into the receipt.
+func (x *exporter) commit(p packed) error {
+	defer p.drop()
+	if p.err != nil {
+		return p.err
+	}
+	row := Receipt{
+		TaskID: x.task.TaskID(), Index: x.next, Name: p.item.path, Size: p.item.instance.Size, Outcome: Exported,
+		SOPInstanceUID: p.item.instance.SOPInstanceUID, SeriesUID: p.item.series.SeriesUID, StudyUID: p.item.series.StudyUID,
+	}
+	if p.reason != "" {
+		row.Outcome, row.Reason = Refused, p.reason
+		x.summary.refused(p.reason)
+	} else {
+		if err := x.packing.add(p); err != nil {
+			return err
+		}
+		x.exported++
+		x.summary.changed(p.report)
+	}
+	x.next++
+	x.rows = append(x.rows, row)
+	x.task.Progress("Exporting", x.next, max(x.images, x.next))
+	if len(x.rows) >= batchRows {
+		return x.flush(context.Background())
+	}
+	return nil
+}
+
+// flush stores the rows of the receipt.
+func (x *exporter) flush(ctx context.Context) error {
+	if err := x.desk.cfg.Store.PutReceipts(ctx, x.task.TaskID(), x.rows); err != nil {
+		return fmt.Errorf("store rows: %w", err)
+	}
+	x.rows = x.rows[:0]
+	return nil
+}
+
+// fileName is what browsers are offered for the archive.
+func fileName(name string, t interface{ Format(string) string }) string {
+	if name == "" {
+		name = "export-" + t.Format("2006-01-02")
+	}
+	return strings.TrimSuffix(displayable(name), ".zip") + ".zip"
+}

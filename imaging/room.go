@@ -1,0 +1,64 @@
+package imaging
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// checkEvery is how many bytes may be written between two looks at how much is free: what may be
+// written too much, by each writer.
+const checkEvery = 16 << 20
+
+// room watches that a part of the disk stays free, for the database above all.
+type room struct {
+	dir     string
+	minFree int64
+	written atomic.Int64
+
+	free func(dir string) (int64, error) // for tests; nil asks the file system
+}
+
+// take announces n bytes about to be written. [ErrNoRoom]: there is no room for them.
+func (r *room) take(n int64) error {
+	before := r.written.Add(n) - n
+	if before/checkEvery == (before+n)/checkEvery {
+		return nil
+	}
+	return r.check(n)
+}
+
+// check looks whether n more bytes leave enough free.
+func (r *room) check(n int64) error {
+	look := r.free
+	if look == nil {
+		look = freeBytes
+	}
+	free, err := look(r.dir)
+	if err != nil {
+		return fmt.Errorf("look for room: %w", err)
+	}
+	if free-n < r.minFree {
+		return ErrNoRoom
+	}
+	return nil
+}
+
+func freeBytes(dir string) (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	return int64(s.Bavail) * s.Bsize, nil
+}
+
+// full makes an [ErrNoRoom] of what the system says when a disk or a quota is full.
+func full(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		return fmt.Errorf("%w: %w", ErrNoRoom, err)
+	}
+	return err
+}
