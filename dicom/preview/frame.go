@@ -56,10 +56,16 @@ func readerAt(e *dicom.Element) io.ReaderAt {
 	return bytes.NewReader(e.Value)
 }
 
+// mostDeflate is how many bytes one compressed byte can stand for (RFC 1951).
+const mostDeflate = 1032
+
 // inflate undoes Deflated Image Frame Compression (PS3.5 section A.4.13).
 func (d *description) inflate(b []byte) ([]byte, error) {
 	if d.frameBytes() > maxFrame {
 		return nil, ErrTooLarge
+	}
+	if d.frameBytes() > mostDeflate*int64(len(b)) {
+		return nil, fmt.Errorf("%w: a deflated frame of %d bytes cannot hold %d", ErrDamaged, len(b), d.frameBytes())
 	}
 	out := make([]byte, d.frameBytes())
 	if _, err := io.ReadFull(flate.NewReader(bytes.NewReader(b)), out); err != nil {

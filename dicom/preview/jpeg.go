@@ -19,8 +19,11 @@ func (d *description) jpeg(b []byte, syntax string) (raster, error) {
 	if head.width != d.columns || head.height != d.rows {
 		return nil, fmt.Errorf("%w: a JPEG frame of %d by %d, the file says %d by %d", ErrDamaged, head.width, head.height, d.columns, d.rows)
 	}
-	if int64(head.width)*int64(head.height)*3 > maxFrame {
+	switch pixels := int64(head.width) * int64(head.height); {
+	case pixels*3 > maxFrame:
 		return nil, ErrTooLarge
+	case pixels > mostJPEG*int64(len(b)):
+		return nil, fmt.Errorf("%w: a JPEG frame of %d bytes cannot hold %d pixels", ErrDamaged, len(b), pixels)
 	}
 	img, err := jpeg.Decode(bytes.NewReader(b))
 	if err != nil {
@@ -52,6 +55,9 @@ func (d *description) colorImage(img *image.YCbCr, jfif bool) raster {
 	}
 	return ycbcrImage{img}
 }
+
+// mostJPEG is how many pixels one compressed byte can stand for: a block of 64 takes two bits at least.
+const mostJPEG = 256
 
 type jpegHeader struct {
 	marker        byte // SOF0 to SOF15: how it is coded

@@ -13,6 +13,9 @@ func (d *description) rle(b []byte) (raster, error) {
 	if size == 0 || d.frameBytes() > maxFrame {
 		return nil, fmt.Errorf("%w: an RLE frame of %d bytes", ErrTooLarge, d.frameBytes())
 	}
+	if d.frameBytes() > mostRLE*int64(len(b)) {
+		return nil, fmt.Errorf("%w: an RLE frame of %d bytes cannot hold %d", ErrDamaged, len(b), d.frameBytes())
+	}
 	segments, err := rleSegments(b, d.samples*size)
 	if err != nil {
 		return nil, err
@@ -29,6 +32,9 @@ func (d *description) rle(b []byte) (raster, error) {
 	interleaved.planar = false // whatever the file says: RLE has planes of its own
 	return interleaved.native(bytes.NewReader(out), int64(len(out)), 0)
 }
+
+// mostRLE is how many bytes one compressed byte can stand for: two make a run of 128.
+const mostRLE = 64
 
 // rleSegments cuts a frame by the offsets in its header of 64 bytes (PS3.5 section G.5).
 func rleSegments(b []byte, want int) ([][]byte, error) {
