@@ -77,8 +77,8 @@ func taskFilter(q tasks.Query, o order) bson.D {
 		f = append(f, is("dismissed", *q.Dismissed))
 	}
 	created := bson.D{}
-	if !q.From.IsZero() {
-		created = append(created, is("$gte", q.From))
+	if !q.From.IsZero() || q.UserID == "" { // every task was created: naming it lets an index bound the list of all
+		created = append(created, is("$gte", later(q.From, time.UnixMilli(0))))
 	}
 	if !q.To.IsZero() {
 		created = append(created, is("$lt", q.To))
@@ -90,6 +90,13 @@ func taskFilter(q tasks.Query, o order) bson.D {
 		f = append(f, is("endedAt", with("$gt", time.UnixMilli(0))))
 	}
 	return append(f, prefixes(q.Words)...)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // Counts implements [tasks.Store].

@@ -62,7 +62,7 @@ func makeIndexes(ctx context.Context, db *DB) error {
 		}},
 		{db.receipt, []driver.IndexModel{index("taskId", "outcome", "index")}},
 		{db.users, []driver.IndexModel{unique("emailKey"), unique("seat")}},
-		{db.tokens, []driver.IndexModel{unique("hash"), index("userId")}},
+		{db.tokens, []driver.IndexModel{unique("hash"), index("userId", "_id")}},
 		{db.sessions, []driver.IndexModel{index("userId"), index("expiresAt")}},
 	} {
 		if _, err := c.in.Indexes().CreateMany(ctx, c.indexes); err != nil {
