@@ -1,7 +1,6 @@
 package dicom
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -92,30 +91,16 @@ func (d *decoder) peek(n int, end int64) ([]byte, error) {
 	return b, err
 }
 
-func (d *decoder) order() binary.ByteOrder {
-	if d.layout.big {
-		return binary.BigEndian
-	}
-	return binary.LittleEndian
-}
-
-func (d *decoder) tagAt(b []byte) Tag {
-	if d.layout.big {
-		return Tag(binary.BigEndian.Uint16(b))<<16 | Tag(binary.BigEndian.Uint16(b[2:]))
-	}
-	return Tag(binary.LittleEndian.Uint16(b))<<16 | Tag(binary.LittleEndian.Uint16(b[2:]))
-}
-
 // header reads tag, VR and length, and moves to the value.
 func (d *decoder) header(end int64) (header, error) {
 	b, err := d.peek(8, end)
 	if err != nil {
 		return header{}, err
 	}
-	h := header{tag: d.tagAt(b), at: d.pos}
+	h := header{tag: d.layout.tag(b), at: d.pos}
 	d.path[len(d.path)-1].Tag = h.tag
 	if !d.layout.explicit || h.tag.Group() == 0xFFFE {
-		h.length = d.order().Uint32(b[4:])
+		h.length = d.layout.uint32(b[4:])
 		d.pos += 8
 		return h, nil
 	}
@@ -127,21 +112,21 @@ func (d *decoder) header(end int64) (header, error) {
 			return h, err
 		}
 		if form == implicitForm {
-			h.vr, h.length = 0, d.order().Uint32(b[4:])
+			h.vr, h.length = 0, d.layout.uint32(b[4:])
 			d.pos += 8
 			return h, nil
 		}
 		long = form == longForm
 	}
 	if !long {
-		h.length = uint32(d.order().Uint16(b[6:]))
+		h.length = uint32(d.layout.uint16(b[6:]))
 		d.pos += 8
 		return h, nil
 	}
 	if b, err = d.peek(12, end); err != nil {
 		return h, err
 	}
-	h.length = d.order().Uint32(b[8:])
+	h.length = d.layout.uint32(b[8:])
 	d.pos += 12
 	return h, nil
 }
@@ -168,7 +153,7 @@ func (d *decoder) unknownVR(h header, b []byte, end int64) (form, error) {
 		return shortForm, err
 	}
 	left := end - d.pos - 8
-	implicit, short := int64(d.order().Uint32(b[4:])), int64(d.order().Uint16(b[6:]))
+	implicit, short := int64(d.layout.uint32(b[4:])), int64(d.layout.uint16(b[6:]))
 	if implicit > left && implicit != undefinedLength && short <= left {
 		return shortForm, d.warn(h.at, "no value representation before the length: want one of PS3.5 section 6.2; the dictionary's is taken")
 	}

@@ -30,11 +30,13 @@ func (e *encoder) file(ds *Dataset, l layout, meta bool) {
 	e.dataset(ds)
 }
 
-// leftOut tells elements that elements may not stand in a data set (PS3.5 section 7.1).
-func (e *encoder) leftOut(el *Element) bool {
+// mayStand reports whether an element may stand in a data set (PS3.5 section 7.1).
+func mayStand(el *Element) bool {
 	g := el.Tag.Group()
-	return g == 0 || g == 0xFFFE || g == 2 && !e.meta
+	return g != 0 && g != 2 && g != 0xFFFE
 }
+
+func (e *encoder) leftOut(el *Element) bool { return !e.meta && !mayStand(el) }
 
 // vr is the VR to write. A value too long for a 16-bit length becomes UN (PS3.5 section 6.2.2).
 func (e *encoder) vr(el *Element) VR {

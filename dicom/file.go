@@ -6,7 +6,6 @@ import (
 
 	"filmroom/dicom/tag"
 	"filmroom/dicom/uid"
-	"filmroom/dicom/vr"
 )
 
 // File is a DICOM file (PS3.10 chapter 7): a header, and a data set in one of many transfer syntaxes.
@@ -79,7 +78,7 @@ func (d *decoder) start(f *File) error {
 	if err != nil {
 		return err
 	}
-	_, bare := guessBare(head, d.in.size)
+	_, bare, _ := guessLayout(head, d.in.size)
 	switch marked := hasMark(head); {
 	case marked && (isMeta(head[preambleSize:]) || !bare):
 		d.pos = preambleSize
@@ -164,15 +163,14 @@ func (d *decoder) settle(f *File) error {
 		return err
 	}
 	stated, known := layoutOf(f.TransferSyntax)
-	guess, ok := guessLayout(head, left)
-	d.layout = guess
+	l, ok := layoutAt(head, left, stated, known)
+	d.layout = l
 	switch {
-	case known && (!ok || guess == stated || stated.explicit && !guess.explicit && vr.Of(head[4], head[5]).Letters()):
-		d.layout = stated
+	case known && l == stated:
 		return nil
-	case known && guess.big == stated.big:
+	case known && l.big == stated.big:
 		// A compressed file stays one: only the elements are not as the syntax has them.
-		return d.warn(d.pos, "the data set is not in the transfer syntax that the file states: read as %s", uid.Name(syntaxOf(guess)))
+		return d.warn(d.pos, "the data set is not in the transfer syntax that the file states: read as %s", uid.Name(syntaxOf(l)))
 	case !ok && f.TransferSyntax != "":
 		return d.fail(ErrSyntax, d.pos, "the file's transfer syntax is not in PS3.6, and its data set begins with no element")
 	case !ok:
@@ -184,6 +182,6 @@ func (d *decoder) settle(f *File) error {
 	} else if f.TransferSyntax != "" {
 		problem = "the file's transfer syntax is not in PS3.6"
 	}
-	f.TransferSyntax = syntaxOf(guess)
+	f.TransferSyntax = syntaxOf(l)
 	return d.warn(d.pos, "%s: read as %s", problem, uid.Name(f.TransferSyntax))
 }

@@ -78,7 +78,7 @@ func (d *decoder) itemHeader(end int64) (header, error) {
 	if err != nil {
 		return header{}, err
 	}
-	h := header{tag: d.tagAt(b), length: d.order().Uint32(b[4:]), at: d.pos}
+	h := header{tag: d.layout.tag(b), length: d.layout.uint32(b[4:]), at: d.pos}
 	d.pos += 8
 	return h, nil
 }
@@ -155,7 +155,7 @@ func (d *decoder) unknown(ds *Dataset, e *Element, end int64) bool {
 // looksLikeItems reports whether a value of n bytes that begins with b begins with an item that can be
 // in it.
 func looksLikeItems(b []byte, n int64) bool {
-	if len(b) < 8 || Tag(binary.LittleEndian.Uint16(b))<<16|Tag(binary.LittleEndian.Uint16(b[2:])) != tag.Item {
+	if len(b) < 8 || littleImplicit.tag(b) != tag.Item {
 		return false
 	}
 	length := binary.LittleEndian.Uint32(b[4:])

@@ -5,7 +5,6 @@ import (
 
 	"filmroom/dicom/tag"
 	"filmroom/dicom/uid"
-	"filmroom/dicom/vr"
 )
 
 // IsEncapsulated reports whether a transfer syntax carries pixel data as fragments (PS3.5 section
@@ -47,55 +46,6 @@ func syntaxOf(l layout) string {
 	return uid.ImplicitLE
 }
 
-// guessLayout tells from its first element how a data set of left bytes is laid out. ok is false where
-// nothing fits.
-func guessLayout(b []byte, left int64) (l layout, ok bool) {
-	if len(b) < 8 {
-		return l, false
-	}
-	if v := vr.Of(b[4], b[5]); v.Known() {
-		// The first group of a data set is a low one: 0008 or so. Read in the wrong order it is 0800.
-		if b[0] == 0 && b[1] != 0 {
-			return layout{explicit: true, big: true}, explicitFits(b, left, v, binary.BigEndian)
-		}
-		return layout{explicit: true}, explicitFits(b, left, v, binary.LittleEndian)
-	}
-	length := binary.LittleEndian.Uint32(b[4:])
-	return layout{}, int64(length) <= left-8 || length == undefinedLength
-}
-
-// guessBare is guessLayout for a file without any header, which only the first tag tells from a file
-// that is not DICOM at all.
-func guessBare(b []byte, size int64) (layout, bool) {
-	l, ok := guessLayout(b, size)
-	if !ok {
-		return l, false
-	}
-	order := binary.ByteOrder(binary.LittleEndian)
-	if l.big {
-		order = binary.BigEndian
-	}
-	return l, canBegin(tag.New(order.Uint16(b), order.Uint16(b[2:])))
-}
-
-// canBegin reports whether a data set may begin with the tag: one that the dictionary knows, or a
-// private one, in the groups that come first.
-func canBegin(t Tag) bool {
-	_, known := t.Lookup()
-	return t.Group() <= 0x0020 && (known && t != 0 || t.IsPrivate() && t.Group() > 8 && t.Element() >= 0x10)
-}
-
-func explicitFits(b []byte, left int64, v VR, order binary.ByteOrder) bool {
-	if !v.Long() {
-		return int64(order.Uint16(b[6:])) <= left-8
-	}
-	if len(b) < 12 {
-		return false
-	}
-	length := order.Uint32(b[8:])
-	return int64(length) <= left-12 || length == undefinedLength && v == vr.SQ
-}
-
 // LooksLike tells from a file's first bytes whether it is worth giving to Parse: it has the mark of
 // PS3.10 at byte 128, or begins like a data set without a header. 132 bytes or more are needed for a
 // good answer; that a file is whole and sound only Parse can tell.
@@ -103,8 +53,8 @@ func LooksLike(head []byte) bool {
 	if hasMark(head) {
 		return true
 	}
-	_, ok := guessBare(head, 1<<32)
-	return ok
+	_, sure, _ := guessLayout(head, 1<<32)
+	return sure
 }
 
 // hasMark reports whether a preamble and the letters DICM begin the file (PS3.10 section 7.1).

@@ -3,6 +3,7 @@ package dicom
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/flate"
@@ -33,10 +34,14 @@ func As(transferSyntax string) WriteOption {
 // in explicit VR little endian unless As says otherwise, compressed in its own syntax. Values of odd
 // length are padded, group lengths computed anew, sequences keep their defined or undefined length.
 // Elements of groups 0000 and 0002, which may not stand in a data set, are left out. The error wraps
-// ErrSyntax, ErrIncomplete, ErrTruncated (a source is shorter than it was) or comes from w.
+// ErrSyntax, ErrIncomplete, ErrAbsent (nothing to write), ErrTruncated (a source is shorter than it was)
+// or comes from w.
 func Write(w io.Writer, f *File, opts ...WriteOption) error {
 	if f.Partial {
 		return &Error{Err: ErrIncomplete, Offset: -1, Reason: "read with StopAtPixels, so what follows the pixel data would be lost: read the whole file to write it"}
+	}
+	if !slices.ContainsFunc(f.Dataset.elements, mayStand) {
+		return &Error{Err: ErrAbsent, Offset: -1, Reason: "the data set has no element to write, and a file without a data set is none"}
 	}
 	syntax, err := chooseSyntax(f, opts)
 	if err != nil {

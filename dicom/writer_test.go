@@ -285,6 +285,14 @@ func TestWritingStopsAtTheFirstError(t *testing.T) {
 	}
 }
 
+func TestAFileWithoutADataSetIsNotWritten(t *testing.T) {
+	t.Parallel()
+	d := dicom.NewDataset(dicom.New(0x00000002, vr.UI, []byte("1.2 ")))
+	if err := dicom.Write(io.Discard, dicom.NewFile(d, uid.ExplicitLE)); !errors.Is(err, dicom.ErrAbsent) {
+		t.Errorf("%v, want ErrAbsent", err)
+	}
+}
+
 // limited takes n bytes and then fails.
 type limited struct {
 	n   int
