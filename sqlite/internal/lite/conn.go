@@ -1,22 +1,20 @@
-// Package lite is as much of SQLite's C interface as the stores need, over modernc.org/sqlite/lib. It
-// stands in for database/sql, whose pool, reflection and per-value allocations cost several times what
-// SQLite itself does for a write of one row.
+// Package lite lets the stores say a statement in one line: arguments are bound and columns read one after
+// another, and the first error sticks. SQLite itself is zombiezen.com/go/sqlite, which stands in for
+// database/sql, whose pool, reflection and per-value allocations cost several times what SQLite
+// does for a write of one row.
 package lite
 
 import (
-	"fmt"
+	"errors"
+	"strings"
 	"time"
-	"unsafe"
 
-	"modernc.org/libc"
-	sqlite3 "modernc.org/sqlite/lib"
+	"zombiezen.com/go/sqlite"
 )
 
 // A Conn is one connection. It belongs to one goroutine at a time.
 type Conn struct {
-	tls      *libc.TLS
-	db       uintptr
-	out      uintptr // two words of C memory for results by pointer
+	db       *sqlite.Conn
 	stmts    map[string]*Stmt
 	prepared func(sql string)
 }
@@ -24,73 +22,56 @@ type Conn struct {
 // Open opens or creates the database file and waits up to busy for locks of other connections. prepared,
 // when not nil, is told of each statement once; a test that reads query plans listens there.
 func Open(path string, busy time.Duration, prepared func(sql string)) (*Conn, error) {
-	c := &Conn{tls: libc.NewTLS(), stmts: map[string]*Stmt{}, prepared: prepared}
-	c.out = libc.Xmalloc(c.tls, 16)
-	name, err := libc.CString(path)
-	if err != nil || c.out == 0 {
-		return nil, fmt.Errorf("sqlite: no memory to open the database")
-	}
-	defer libc.Xfree(c.tls, name)
-	const flags = sqlite3.SQLITE_OPEN_READWRITE | sqlite3.SQLITE_OPEN_CREATE | sqlite3.SQLITE_OPEN_NOMUTEX
-	rc := sqlite3.Xsqlite3_open_v2(c.tls, name, c.out, flags, 0)
-	c.db = *(*uintptr)(pointer(c.out))
-	if rc != sqlite3.SQLITE_OK {
-		err := c.error(rc)
-		_ = c.Close()
+	db, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	if err != nil {
 		return nil, err
 	}
-	sqlite3.Xsqlite3_extended_result_codes(c.tls, c.db, 1)
-	sqlite3.Xsqlite3_busy_timeout(c.tls, c.db, int32(busy.Milliseconds()))
-	return c, nil
+	db.SetBusyTimeout(busy)
+	return &Conn{db: db, stmts: map[string]*Stmt{}, prepared: prepared}, nil
 }
 
 // Close ends the connection; an open transaction is rolled back.
-func (c *Conn) Close() error {
-	for _, s := range c.stmts {
-		s.finalize()
-	}
-	rc := sqlite3.Xsqlite3_close_v2(c.tls, c.db)
-	libc.Xfree(c.tls, c.out)
-	c.tls.Close()
-	if rc != sqlite3.SQLITE_OK {
-		return &Error{Code: int(rc), Text: "close"}
-	}
-	return nil
-}
+func (c *Conn) Close() error { return c.db.Close() }
 
 // Exec runs a script of statements without arguments. It is for schemas and settings; what runs often
 // goes through [Conn.Stmt].
 func (c *Conn) Exec(script string) error {
-	text, err := libc.CString(script)
-	if err != nil {
-		return fmt.Errorf("sqlite: no memory for a script")
-	}
-	defer libc.Xfree(c.tls, text)
-	if rc := sqlite3.Xsqlite3_exec(c.tls, c.db, text, 0, 0, 0); rc != sqlite3.SQLITE_OK {
-		return c.error(rc)
+	for script = strings.TrimSpace(script); script != ""; {
+		s, trailing, err := c.db.PrepareTransient(script)
+		if err != nil {
+			return err
+		}
+		script = strings.TrimSpace(script[len(script)-trailing:])
+		if err := errors.Join(drain(s), s.Finalize()); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+func drain(s *sqlite.Stmt) error {
+	for {
+		if row, err := s.Step(); !row {
+			return err
+		}
+	}
+}
+
 // Changed counts the rows that this connection has ever inserted, updated or deleted.
-func (c *Conn) Changed() int64 { return sqlite3.Xsqlite3_total_changes64(c.tls, c.db) }
+func (c *Conn) Changed() int64 {
+	s := c.Stmt("SELECT total_changes()")
+	defer s.Done()
+	if !s.Next() {
+		return -1
+	}
+	return s.ReadInt()
+}
 
 // LastRow is the row number of the last insert.
-func (c *Conn) LastRow() int64 { return sqlite3.Xsqlite3_last_insert_rowid(c.tls, c.db) }
+func (c *Conn) LastRow() int64 { return c.db.LastInsertRowID() }
 
 // InTransaction reports whether a transaction is open; some errors end one by themselves.
-func (c *Conn) InTransaction() bool { return sqlite3.Xsqlite3_get_autocommit(c.tls, c.db) == 0 }
+func (c *Conn) InTransaction() bool { return !c.db.AutocommitEnabled() }
 
 // Do runs a statement that needs no arguments and returns no rows.
 func (c *Conn) Do(sql string) error { return c.Stmt(sql).Run() }
-
-func (c *Conn) error(rc int32) error {
-	text := "out of memory"
-	if c.db != 0 {
-		text = libc.GoString(sqlite3.Xsqlite3_errmsg(c.tls, c.db))
-	}
-	return &Error{Code: int(rc), Text: text}
-}
-
-// pointer turns an address in C memory, which Go's collector neither moves nor frees, into a pointer.
-func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
