@@ -7,10 +7,11 @@ import (
 	"filmroom/dicom/vr"
 )
 
-// Dummies. They fit the limits of every VR they stand in (PS3.5 table 6.2-1).
+// Dummies. They fit the limits of every VR they stand in (PS3.5 table 6.2-1). The date is none that people
+// or programs put where they know none, so that nobody takes it for a removed one.
 const (
 	dummyText     = "DEIDENTIFIED"
-	dummyDate     = "19000101"
+	dummyDate     = "18991231"
 	dummyTime     = "000000"
 	dummyDateTime = dummyDate + dummyTime
 )

@@ -1,0 +1,194 @@
+package deid
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"filmroom/dicom"
+	"filmroom/dicom/tag"
+	"filmroom/dicom/uid"
+	"filmroom/dicom/vr"
+)
+
+// shared is the folder of samples, beside the repository.
+func shared() string {
+	if dir := os.Getenv("FILMROOM_SHARED"); dir != "" {
+		return dir
+	}
+	return filepath.Join("..", "..", "..", "shared")
+}
+
+// eachSample calls do with each sample file, or skips the test where the samples are not.
+func eachSample(t testing.TB, do func(name string, b []byte)) {
+	t.Helper()
+	root := filepath.Join(shared(), "dicom-samples")
+	if _, err := os.Stat(root); err != nil {
+		t.Skip("the DICOM samples are not beside the repository: set FILMROOM_SHARED to the folder that has dicom-samples")
+	}
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		do(filepath.ToSlash(path[len(root)+1:]), b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// scan is one file held against what leaves of it.
+type scan struct {
+	t       *testing.T
+	name    string
+	out     *dicom.File
+	raw     []byte          // what leaves, without its pixels
+	stays   map[string]bool // texts that the table keeps
+	removed map[string]bool // texts that went
+}
+
+// TestNothingThatWasRemovedStandsAnywhere is the leak scan. In the decoded text of what leaves no removed
+// value of three characters or more stands as a whole token, and in its bytes none of six or more. Terms
+// are excepted: coded values and codes, registered UIDs, names of products, numbers.
+func TestNothingThatWasRemovedStandsAnywhere(t *testing.T) {
+	t.Parallel()
+	scanned := 0
+	for name, o := range map[string]Options{
+		"basic": {}, "shifted": {ShiftDates: true, RetainPatientCharacteristics: true}, "private": {RetainSafePrivate: true},
+		"cleaned": {CleanDescriptors: true, CleanStructuredContent: true, CleanGraphics: true},
+		"device":  {RetainDevice: true, RetainInstitution: true, RetainUIDs: true, RetainFullDates: true},
+	} {
+		p := plan(t, o)
+		eachSample(t, func(path string, b []byte) {
+			f, err := dicom.Parse(bytes.NewReader(b), int64(len(b)))
+			if err != nil {
+				return
+			}
+			s := someone()
+			s.PixelsReviewed = true
+			var w bytes.Buffer
+			if _, err := p.Apply(&w, f, s); err != nil {
+				if !errors.Is(err, ErrRefused) && !errors.Is(err, dicom.ErrSyntax) {
+					t.Errorf("%s %s: %v", name, path, err)
+				}
+				return
+			}
+			scanned++
+			newScan(t, name+" "+path, o, f, w.Bytes()).run()
+		})
+	}
+	if scanned < 5*140 {
+		t.Errorf("only %d files were scanned", scanned)
+	}
+}
+
+func newScan(t *testing.T, name string, o Options, f *dicom.File, b []byte) *scan {
+	s := &scan{t: t, name: name, stays: map[string]bool{}, removed: map[string]bool{}}
+	s.out = parse(t, b)
+	s.raw = b
+	if e, ok := s.out.Dataset.Get(tag.PixelData); ok {
+		end := len(b) - int(max(e.Len(), 0))
+		if e.Fragments != nil {
+			end = int(e.Offset)
+		}
+		s.raw = b[:end]
+	}
+	for n := range s.out.Dataset.Walk() {
+		for _, v := range n.Dataset.Values(n.Element) {
+			s.stays[n.Path.String()+v] = true
+		}
+	}
+	for n := range f.Dataset.Walk() {
+		for _, v := range n.Dataset.Values(n.Element) {
+			if !s.stays[n.Path.String()+v] && identifying(n.Element, v, o) {
+				s.removed[v] = true
+			}
+		}
+	}
+	return s
+}
+
+// identifying reports whether a value is more than a number, a term, or something that was asked for.
+func identifying(e *dicom.Element, v string, o Options) bool {
+	_, known := uid.Lookup(v)
+	if known || utf8.RuneCountInString(v) < 3 || v == dummyText {
+		return false
+	}
+	switch e.VR {
+	case vr.DS, vr.IS, vr.AS, vr.CS:
+		return false
+	case vr.UI:
+		return !o.RetainUIDs
+	case vr.DA, vr.DT:
+		return !o.RetainFullDates
+	}
+	return strings.Trim(v, "0123456789.+-") != ""
+}
+
+// exempt reports whether an element holds terms, as the test's name for them says.
+func exempt(e *dicom.Element) bool {
+	switch e.VR {
+	case vr.DS, vr.IS, vr.CS, vr.AS, vr.TM:
+		return true
+	}
+	return isTerm(e.Tag) || e.Tag == tag.DeidentificationMethod
+}
+
+func (s *scan) run() {
+	terms := map[string]bool{}
+	for n := range s.out.Dataset.Walk() {
+		text, ok := n.Dataset.Text(n.Element)
+		if !ok || text == "" {
+			continue
+		}
+		if exempt(n.Element) {
+			terms[text] = true
+			continue
+		}
+		for v := range s.removed {
+			if standsIn(text, v) {
+				s.t.Errorf("%s: %v %s still holds a removed value of %d characters: %q in %q", s.name, n.Path, n.Element.VR, len(v), v, text)
+			}
+		}
+	}
+	for v := range s.removed {
+		if len(v) >= 6 && bytes.Contains(s.raw, []byte(v)) && !withinAny(terms, v) {
+			s.t.Errorf("%s: a removed value of %d bytes stands in what leaves: %q", s.name, len(v), v)
+		}
+	}
+}
+
+func withinAny(terms map[string]bool, v string) bool {
+	for s := range terms {
+		if strings.Contains(s, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// standsIn reports whether v stands in text as a whole token.
+func standsIn(text, v string) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], v)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:at+i])
+		after, _ := utf8.DecodeRuneInString(text[at+i+len(v):])
+		if !wordRune(before) && !wordRune(after) {
+			return true
+		}
+		at += i + 1
+	}
+}
+
+func wordRune(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
