@@ -94,7 +94,11 @@ func ParseCharset(terms ...string) (*Charset, error) {
 	return cs, nil
 }
 
+// parseTerms is ParseCharset for a value as it stands in the file.
 func parseTerms(value []byte) (cs *Charset, err *Error) {
+	if cs, ok := common[string(value)]; ok {
+		return cs, nil
+	}
 	terms := strings.Split(strings.TrimRight(string(value), " \x00"), `\`)
 	if len(terms) == 1 && terms[0] == "" {
 		return nil, nil
@@ -150,9 +154,6 @@ func alphanumeric(r rune) rune {
 func (d *Dataset) Charset() *Charset {
 	for ; d != nil; d = d.parent {
 		if e, ok := d.Get(tag.SpecificCharacterSet); ok {
-			if cs, ok := common[string(e.Value)]; ok {
-				return cs
-			}
 			cs, _ := parseTerms(e.Value)
 			return cs
 		}
@@ -161,13 +162,12 @@ func (d *Dataset) Charset() *Charset {
 }
 
 // common are the sets of nearly all files, ready made, by the value as it stands in the file.
-var common = func() map[string]*Charset {
-	m := map[string]*Charset{"": nil}
-	for _, term := range []string{"ISO_IR 100", "ISO_IR 192", "ISO_IR 6 ", "GB18030 "} {
-		m[term], _ = ParseCharset(strings.TrimRight(term, " "))
-	}
-	return m
-}()
+var common = map[string]*Charset{
+	"":           nil,
+	"ISO_IR 6 ":  nil,
+	"ISO_IR 100": {g0: ascii, g1: registered["100"][0], sets: []*codeSet{ascii, registered["100"][0]}},
+	"ISO_IR 192": {utf8: true},
+}
 
 func (d *Dataset) decode(v VR, b []byte) string {
 	if isPlain(b) {

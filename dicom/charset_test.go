@@ -3,6 +3,8 @@ package dicom_test
 import (
 	"encoding/hex"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -71,6 +73,35 @@ func TestNamesInEveryCharacterSetOfTheStandard(t *testing.T) {
 				t.Errorf("encoded %x, %v, want %x", got, err, want)
 			}
 		})
+	}
+}
+
+// The table of PS3.3 section C.12.1.1.2 lists each term, and the escape sequences that go with it.
+func TestEveryTermOfTheStandardIsKnown(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile(filepath.Join(shared(), "dicom-standard", "charsets.tsv"))
+	if os.IsNotExist(err) {
+		t.Skip("the standard's tables are not beside the repository: set FILMROOM_SHARED to the folder that has dicom-standard")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")[2:] {
+		c := strings.Split(line, "\t")
+		for _, term := range []string{c[0], c[2]} {
+			if _, err := dicom.ParseCharset(term); err != nil && !strings.HasPrefix(term, "(") {
+				t.Errorf("%s: %v", term, err)
+			}
+		}
+		for _, escape := range strings.Split(c[3], ",") {
+			escape, _, _ = strings.Cut(escape, " (")
+			if b := unhex(t, escape); len(b) > 0 {
+				cs, _ := dicom.ParseCharset("ISO 2022 IR 6")
+				if got := cs.Decode(vr.LO, append(b, " "...)); got != " " {
+					t.Errorf("%s: the escape sequence %s is not known: %q", c[1], escape, got)
+				}
+			}
+		}
 	}
 }
 

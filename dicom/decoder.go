@@ -303,6 +303,12 @@ func (d *decoder) value(ds *Dataset, e *Element, h header, end int64) error {
 		}
 	}
 	valueEnd := d.pos + int64(h.length)
+	if e.VR == vr.SQ && h.vr == 0 && !d.itemsFollow(valueEnd) {
+		e.VR = vr.UN
+		if err := d.warn(h.at, "no item in what the dictionary says is a sequence; taken as UN"); err != nil {
+			return err
+		}
+	}
 	switch {
 	case e.VR == vr.SQ:
 		return d.sequence(ds, e, valueEnd)

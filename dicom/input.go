@@ -6,10 +6,12 @@ import (
 	"sync"
 )
 
-// How much input reads at once: little after a jump, for then it may jump again, more when reading on.
+// How much input reads at once: enough for most headers at first, more when reading on, and little
+// after a jump, for then it may jump again.
 const (
-	jumpRead = 4 << 10
-	nextRead = 64 << 10
+	firstRead = 16 << 10
+	jumpRead  = 4 << 10
+	nextRead  = 64 << 10
 )
 
 // input is the lowest layer: a window onto a source of known size. It never asks for bytes beyond that
@@ -42,7 +44,9 @@ func (in *input) bytes(off int64, n int) ([]byte, error) {
 // fill moves the window so that it begins at off and holds n bytes, or all there are.
 func (in *input) fill(off int64, n int) error {
 	want := jumpRead
-	if off <= in.at+int64(len(in.buf)) {
+	if in.buf == nil {
+		want = firstRead
+	} else if off <= in.at+int64(len(in.buf)) {
 		want = nextRead
 	}
 	want = int(min(int64(max(want, n)), in.size-off))

@@ -34,6 +34,8 @@ func TestStructuresOfTheStandardAreRead(t *testing.T) {
 			[]string{"(0009,0010) LO undefined=false 41434d45", "(0009,1001) UN undefined=false 7820"}},
 		{"big endian comes out little endian", "7.3", part10(uid.ExplicitBE, bigEndian(tag.FrameIncrementPointer, vr.AT, "\x00\x18\x10\x63"), bigEndian(tag.Rows, vr.US, "\x01\x02")),
 			[]string{"(0028,0009) AT undefined=false 18006310", "(0028,0010) US undefined=false 0201"}},
+		{"big endian where the first group ends with a zero byte", "7.3", part10(uid.ExplicitBE, bigEndian(0x69696900, vr.US, "\x01\x02")),
+			[]string{"(6969,6900) US undefined=false 0201"}},
 		{"deflated", "A.5", part10(uid.DeflatedLE, deflate(name)),
 			[]string{patientName + "415e4220"}},
 		{"a sequence of defined length", "7.5", explicitFile(explicit(tag.ReferencedImageSequence, vr.SQ, string(join(item(name), item())))),
@@ -116,6 +118,8 @@ func TestFilesThatBreakTheStandardAreReadWithAWarningAndRefusedStrictly(t *testi
 		{"a stray delimiter", explicitFile(name, closeSequence()), "(FFFE,E0DD) at 184: a delimiter that delimits nothing; left out", "A^B"},
 		{"a delimiter in a defined length", explicitFile(explicit(tag.ReferencedImageSequence, vr.SQ, string(closeSequence())), name),
 			"(0008,1140) at 184: a delimiter in a sequence of defined length; left out", "A^B"},
+		{"no sequence where the dictionary has one", part10(uid.ImplicitLE, implicit(tag.ReferencedImageSequence, "text"), implicit(tag.PatientName, "A^B ")),
+			"(0008,1140) at 170: no item in what the dictionary says is a sequence; taken as UN", "A^B"},
 		{"an unknown character set", explicitFile(explicit(tag.SpecificCharacterSet, vr.CS, "KLINGON "), name),
 			"(0008,0005) at 172: unknown character set: want a defined term such as ISO_IR 100, ISO 2022 IR 87 or ISO_IR 192", "A^B"},
 	} {

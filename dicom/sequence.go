@@ -152,6 +152,20 @@ func (d *decoder) unknown(ds *Dataset, e *Element, end int64) bool {
 	return false
 }
 
+// itemsFollow reports whether a value of defined length that ends at end is empty or begins with an
+// item. In implicit VR only this tells a sequence from another kind of value under the same tag.
+func (d *decoder) itemsFollow(end int64) bool {
+	if d.pos == end {
+		return true
+	}
+	b, err := d.in.bytes(d.pos, int(min(end-d.pos, 4)))
+	if err != nil || len(b) < 4 {
+		return false
+	}
+	t := d.layout.tag(b)
+	return t == tag.Item || t == tag.SequenceDelimitationItem
+}
+
 // looksLikeItems reports whether a value of n bytes that begins with b begins with an item that can be
 // in it.
 func looksLikeItems(b []byte, n int64) bool {
