@@ -163,18 +163,16 @@ func (m *Manager) Dismiss(ctx context.Context, p Person, id string, dismissed bo
 
 // move makes a person's move of a task that is theirs to move. What is so already is no error.
 func (m *Manager) move(ctx context.Context, p Person, id string, mv Move) (Task, error) {
-	t, err := m.Get(ctx, p, id)
+	t, err := m.record(ctx, p, id)
 	if err != nil {
 		return t, err
 	}
 	stored, err := m.cfg.Store.Update(ctx, t, mv)
-	if errors.Is(err, ErrUnchanged) {
-		return stored, nil
+	if err == nil {
+		m.moved(ctx, stored)
+	} else if errors.Is(err, ErrUnchanged) {
+		err = nil
 	}
-	if err != nil {
-		return stored, err
-	}
-	m.moved(ctx, stored)
 	m.overlay(&stored)
-	return stored, nil
+	return stored, err
 }

@@ -106,10 +106,10 @@ func (m *Manager) abandon(r *Run, came <-chan result) {
 // conclude ends an attempt: first what it leaves is made durable, then its end is stored, then told, and
 // only then forgotten here.
 func (m *Manager) conclude(r *Run, res result) {
-	t, file := r.close()
+	t, reached, file := r.close()
 	cause := context.Cause(r.ctx)
 	r.cancel(context.Canceled) // frees what hangs on the context
-	out, err := m.outcome(r, t, file, res)
+	out, err := m.outcome(r, reached, file, res)
 	v := classify(err, cause, t, r.kind)
 	m.tell(t, v, err)
 	stored, err := m.report(t, r, v, out)
@@ -129,11 +129,11 @@ func (m *Manager) conclude(r *Run, res result) {
 }
 
 // outcome makes what a successful runner left durable; failing that, the attempt has failed.
-func (m *Manager) outcome(r *Run, t Task, file *resultFile, res result) (out Outcome, err error) {
+func (m *Manager) outcome(r *Run, reached Progress, file *resultFile, res result) (out Outcome, err error) {
 	if res.err != nil {
 		return out, res.err
 	}
-	out.Progress = t.Progress
+	out.Progress = reached
 	out.Progress.Message = printable(res.done.Message, 500)
 	if res.done.Result != nil {
 		if out.Result, err = json.Marshal(res.done.Result); err != nil {
@@ -170,7 +170,9 @@ func (m *Manager) report(t Task, r *Run, v verdict, out Outcome) (Task, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), storeTimeout)
 	defer cancel()
 	for pause := 50 * time.Millisecond; ; pause *= 2 {
-		stored, err := m.cfg.Store.Update(ctx, t, v.move(r.token, out, m.now()))
+		// The record as the store has it: with live progress laid over, a store that writes only what
+		// differs would not write that progress.
+		stored, err := m.cfg.Store.Update(ctx, r.record(), v.move(r.token, out, m.now()))
 		switch {
 		case err == nil:
 			return stored, nil

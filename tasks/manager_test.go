@@ -150,13 +150,14 @@ func TestASubmittedTaskRunsAndLeavesItsResultAndFile(t *testing.T) {
 			return tasks.Done{}, err
 		}
 		_, err = io.WriteString(f, "hello")
+		r.Progress("Working", 3, 3)
 		r.Log(slog.LevelInfo, "wrote %d bytes", 5)
 		return tasks.Done{Message: "All 3 done", Result: map[string]int{"done": 3}}, err
 	}, func(b *bench) {
 		task := b.settled(b.submit().ID)
 		b.is(task, tasks.StatusFinished, 1)
-		if string(task.Result) != `{"done":3}` || task.Progress.Message != "All 3 done" {
-			t.Errorf("result %s, message %q", task.Result, task.Progress.Message)
+		if string(task.Result) != `{"done":3}` || task.Progress != (tasks.Progress{Message: "All 3 done", Value: 3, Max: 3}) {
+			t.Errorf("result %s, progress %+v", task.Result, task.Progress)
 		}
 		_, f, err := b.OpenFile(b.t.Context(), ada, task.ID)
 		if err != nil {
@@ -508,7 +509,11 @@ func TestACancelThatAnotherProcessTookArrivesWithTheHeartbeat(t *testing.T) {
 	t.Parallel()
 	run(t, blocks, func(b *bench) {
 		task := b.settled(b.submit().ID)
-		if _, err := b.store.Update(b.t.Context(), task, tasks.CancelRequested("ada", time.Now())); err != nil {
+		stored, err := b.store.Get(b.t.Context(), task.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.store.Update(b.t.Context(), stored, tasks.CancelRequested("ada", time.Now())); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(11 * time.Second)

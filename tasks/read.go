@@ -19,6 +19,15 @@ const Everybody = "*"
 
 // Get returns a task of the person (an administrator's are all), with live progress.
 func (m *Manager) Get(ctx context.Context, p Person, id string) (Task, error) {
+	t, err := m.record(ctx, p, id)
+	if err == nil {
+		m.overlay(&t)
+	}
+	return t, err
+}
+
+// record is a task of the person as it is stored, which is what a move must start from.
+func (m *Manager) record(ctx context.Context, p Person, id string) (Task, error) {
 	t, err := m.cfg.Store.Get(ctx, id)
 	if err == nil && !p.sees(t) {
 		err = ErrNotFound
@@ -30,11 +39,8 @@ func (m *Manager) Get(ctx context.Context, p Person, id string) (Task, error) {
 		if err := m.rescue(ctx, ""); err != nil {
 			return Task{}, err
 		}
-		if t, err = m.cfg.Store.Get(ctx, id); err != nil {
-			return Task{}, err
-		}
+		return m.cfg.Store.Get(ctx, id)
 	}
-	m.overlay(&t)
 	return t, nil
 }
 

@@ -180,6 +180,13 @@ func (r *Run) observe(t Task) {
 	r.news.flush()
 }
 
+// record is the newest record known, as it was stored.
+func (r *Run) record() Task {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.task
+}
+
 // state is the record with live progress laid over it; r.mu is held.
 func (r *Run) state() Task {
 	t := r.task
@@ -187,15 +194,16 @@ func (r *Run) state() Task {
 	return t
 }
 
-// close refuses the runner everything from here on and returns what it left.
-func (r *Run) close() (t Task, file *resultFile) {
+// close refuses the runner everything from here on and returns what it left: the record as it was last
+// stored, how far it came, and its file.
+func (r *Run) close() (record Task, reached Progress, file *resultFile) {
 	r.news.close()
 	r.expiry.Stop()
 	r.mu.Lock()
 	r.closed = true
 	r.lines.finish(r.task, r.m.now())
-	t, file = r.state(), r.file
+	record, reached, file = r.task, r.progress, r.file
 	r.mu.Unlock()
 	r.writeLog()
-	return t, file
+	return record, reached, file
 }

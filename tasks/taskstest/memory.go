@@ -81,6 +81,10 @@ func (m *Memory) Update(ctx context.Context, known tasks.Task, mv tasks.Move) (t
 	if !ok {
 		return tasks.Task{}, tasks.ErrNotFound
 	}
+	if known.Rev == t.Rev && known.Progress != t.Progress {
+		// A store may write only what a move made different from known.
+		panic("Update: known carries live progress; it must be the record that a store gave")
+	}
 	next, err := tasks.Apply(t, mv)
 	if err == nil {
 		m.tasks[t.ID] = next
