@@ -170,9 +170,9 @@ func (m *Manager) report(t Task, r *Run, v verdict, out Outcome) (Task, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), storeTimeout)
 	defer cancel()
 	for pause := 50 * time.Millisecond; ; pause *= 2 {
-		// The record as the store has it: with live progress laid over, a store that writes only what
-		// differs would not write that progress.
-		stored, err := m.cfg.Store.Update(ctx, r.record(), v.move(r.token, out, m.now()))
+		// The move lays the live progress over the record as the store has it: on a record that had it
+		// already, a store that writes only what differs would not write it.
+		stored, err := m.cfg.Store.Update(ctx, r.record(), reaching(t.Progress, v.move(r.token, out, m.now())))
 		switch {
 		case err == nil:
 			return stored, nil
@@ -186,6 +186,14 @@ func (m *Manager) report(t Task, r *Run, v verdict, out Outcome) (Task, error) {
 			return t, err
 		case <-time.After(pause):
 		}
+	}
+}
+
+// reaching makes a move on a record that has come to the given progress.
+func reaching(p Progress, m Move) Move {
+	return func(t *Task) error {
+		t.Progress = p
+		return m(t)
 	}
 }
 
