@@ -1,0 +1,93 @@
+package imaging_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/klauspost/compress/zip"
+
+	"filmroom/dicom/phantom"
+	"filmroom/imaging"
+)
+
+// ct500 is a series of 500 CT images of half a megabyte, in one deflated ZIP.
+func ct500(b *testing.B) *os.File {
+	f, err := os.CreateTemp(b.TempDir(), "")
+	check(b, err)
+	z := zip.NewWriter(f)
+	s := phantom.Study{Slices: 500}
+	for i := range s.Files() {
+		w, err := z.Create(s.InstanceUID(i) + ".dcm")
+		check(b, err)
+		check(b, s.Write(i, w))
+	}
+	check(b, z.Close())
+	return f
+}
+
+func (d *desk) sendFile(f *os.File) string {
+	u, err := d.NewUpload(d.t.Context(), ada, "")
+	check(d.t, err)
+	defer u.Abort()
+	_, err = f.Seek(0, io.SeekStart)
+	check(d.t, err)
+	check(d.t, u.Add(d.t.Context(), "ct500.zip", f))
+	t, _, err := u.Commit(d.t.Context())
+	check(d.t, err)
+	return t.ID
+}
+
+func BenchmarkImport500CT(b *testing.B) {
+	f := ct500(b)
+	for b.Loop() {
+		b.StopTimer()
+		d := setup(b)
+		b.StartTimer()
+		d.finish(d.sendFile(f))
+		b.StopTimer()
+		d.stop()
+		check(b, os.RemoveAll(d.cfg.DataDir))
+		b.StartTimer()
+	}
+	reportMemory(b)
+}
+
+func BenchmarkExport500CT(b *testing.B) {
+	d := setup(b)
+	d.finish(d.sendFile(ct500(b)))
+	var ids []string
+	for _, s := range d.series(ada) {
+		ids = append(ids, s.ID)
+	}
+	runtime.GC()
+	for b.Loop() {
+		t, err := d.Export(b.Context(), ada, imaging.ExportRequest{SeriesIDs: ids, Profile: "basic"})
+		check(b, err)
+		if done := d.finish(t.ID); done.Progress.Message != "500 of 500 exported" {
+			b.Fatal(done.Progress.Message)
+		}
+	}
+	reportMemory(b)
+}
+
+// reportMemory adds the largest resident set of this process, which is that of the benchmarks so far.
+func reportMemory(b *testing.B) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return
+	}
+	for line := range bytes.Lines(status) {
+		if rest, ok := bytes.CutPrefix(line, []byte("VmHWM:")); ok {
+			kib := 0.0
+			for _, c := range bytes.TrimSpace(rest) {
+				if c >= '0' && c <= '9' {
+					kib = kib*10 + float64(c-'0')
+				}
+			}
+			b.ReportMetric(kib/1024, "MiB-peak")
+		}
+	}
+}
