@@ -62,6 +62,9 @@ type pass struct {
 	embedded bool // an overlay lies in unused bits of the pixels
 }
 
+// usualRows is how many changes most files need at most.
+const usualRows = 64
+
 // begin checks what can be checked before anything is written.
 func (p *Plan) begin(f *dicom.File, s *Subject) (*pass, error) {
 	if err := s.check(&p.options); err != nil {
@@ -71,6 +74,7 @@ func (p *Plan) begin(f *dicom.File, s *Subject) (*pass, error) {
 		return nil, err
 	}
 	pass := &pass{plan: p, subject: s, search: searches.Get().(*search)}
+	pass.report.Rows, pass.steps = make([]Row, 0, usualRows), make([]dicom.Step, 0, 2*usualRows)
 	if !p.options.RetainUIDs || len(s.UIDKey) > 0 {
 		pass.mac = hmac.New(sha256.New, s.UIDKey)
 	}
@@ -80,7 +84,9 @@ func (p *Plan) begin(f *dicom.File, s *Subject) (*pass, error) {
 // file builds the file that leaves.
 func (p *pass) file(f *dicom.File) (*dicom.File, error) {
 	p.search.addIdentity(&p.subject.Identity)
-	p.gather(f.Dataset, false)
+	if err := p.gather(f.Dataset, false); err != nil {
+		return nil, err
+	}
 	p.embedded = hasEmbeddedOverlay(f.Dataset) && !p.keepsOverlays()
 	out := dicom.NewFile(dicom.NewDataset(), f.TransferSyntax)
 	if err := p.dataset(f.Dataset, out.Dataset); err != nil {

@@ -1,6 +1,7 @@
 package deid
 
 import (
+	"slices"
 	"strings"
 
 	"filmroom/dicom/tag"
@@ -18,29 +19,51 @@ const (
 
 var zeros [64]byte
 
-// dummyValue is a value that fits the VR and the least multiplicity of the VM. UIDs are not made here.
+// dummyValue is a value that fits the VR and the least multiplicity of the VM. It must not be changed.
+// UIDs are not made here.
 func dummyValue(v vr.VR, vm string) []byte {
 	n := leastVM(vm)
 	if unit := v.Unit(); unit > 1 {
 		return zeros[:min(n*unit, len(zeros)/unit*unit)]
 	}
-	switch v {
-	case vr.OB, vr.UN:
+	if v == vr.OB || v == vr.UN {
 		return zeros[:2]
-	case vr.DA:
-		return repeat(dummyDate, n, v)
-	case vr.TM:
-		return repeat(dummyTime, n, v)
-	case vr.DT:
-		return repeat(dummyDateTime, n, v)
-	case vr.DS, vr.IS:
-		return repeat("0", n, v)
-	case vr.AS:
-		return repeat("000Y", n, v)
-	case vr.UR:
-		return repeat("about:blank", n, v)
 	}
-	return repeat(dummyText, n, v)
+	if n == 1 {
+		return singles[max(slices.Index(special, v), 0)]
+	}
+	return repeat(dummyOne(v), n, v)
+}
+
+// special are the text VRs that have a dummy of their own, singles one value of each, padded; the first
+// is for all others.
+var (
+	special = []vr.VR{vr.LO, vr.DA, vr.TM, vr.DT, vr.DS, vr.IS, vr.AS, vr.UR}
+	singles = func() (values [][]byte) {
+		for _, v := range special {
+			values = append(values, repeat(dummyOne(v), 1, v))
+		}
+		return values
+	}()
+)
+
+// dummyOne is one value of a text VR.
+func dummyOne(v vr.VR) string {
+	switch v {
+	case vr.DA:
+		return dummyDate
+	case vr.TM:
+		return dummyTime
+	case vr.DT:
+		return dummyDateTime
+	case vr.DS, vr.IS:
+		return "0"
+	case vr.AS:
+		return "000Y"
+	case vr.UR:
+		return "about:blank"
+	}
+	return dummyText
 }
 
 func repeat(s string, n int, v vr.VR) []byte {

@@ -7,23 +7,24 @@ import (
 )
 
 // gather collects what the plan takes out of a data set, so that it can be searched for in the rest.
-// gone says that the data set as a whole goes.
-func (p *pass) gather(d *dicom.Dataset, gone bool) {
+// gone says that the data set as a whole goes. The error is what the plan refuses.
+func (p *pass) gather(d *dicom.Dataset, gone bool) error {
 	for t, e := range d.All() {
+		if err := p.plan.refuseElement(e); err != nil {
+			return err
+		}
 		what := p.plan.treat(d, e)
-		if !gone && (what == keep || what == clean || what == content || what == graphic) {
-			for _, item := range e.Items {
-				p.gather(item, false)
-			}
-			continue
-		}
+		stays := !gone && (what == keep || what == clean || what == content || what == graphic)
 		for _, item := range e.Items {
-			p.gather(item, true)
+			if err := p.gather(item, !stays); err != nil {
+				return err
+			}
 		}
-		if len(e.Value) > 0 && e.VR.IsString() {
+		if !stays && len(e.Value) > 0 && e.VR.IsString() {
 			p.gatherValue(d, t, e)
 		}
 	}
+	return nil
 }
 
 // gatherValue searches for the values of an element that goes. Numbers are left out: they would be

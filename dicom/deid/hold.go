@@ -32,7 +32,7 @@ func (p *Plan) hold(f *dicom.File, s *Subject) error {
 	return nil
 }
 
-// refuse says which content no plan can clean.
+// refuse says which kinds of files no plan can clean.
 func (p *Plan) refuse(f *dicom.File) error {
 	class := f.SOPClass()
 	if class == uid.MediaStorageDirectory {
@@ -41,16 +41,19 @@ func (p *Plan) refuse(f *dicom.File) error {
 	if slices.Contains(spoken, class) {
 		return fmt.Errorf("%w: a recording of sound, in which somebody may speak", ErrRefused)
 	}
-	for n := range f.Dataset.Walk() {
-		switch {
-		case n.Element.Tag == tag.EncapsulatedDocument && !n.Element.IsEmpty():
-			return fmt.Errorf("%w: an encapsulated document, whose text cannot be searched", ErrRefused)
-		case n.Element.Tag == tag.WaveformAnnotationSequence && len(n.Element.Items) > 0 && !p.options.CleanStructuredContent:
-			return fmt.Errorf("%w: annotated waveforms; the option to clean structured content takes them", ErrRefused)
-		}
-	}
 	if e, ok := f.Dataset.Get(tag.PixelData); ok && e.Fragments != nil && hasEmbeddedOverlay(f.Dataset) {
 		return fmt.Errorf("%w: an overlay lies within its compressed pixels", ErrRefused)
+	}
+	return nil
+}
+
+// refuseElement says which element, at whatever depth, no plan can clean.
+func (p *Plan) refuseElement(e *dicom.Element) error {
+	switch {
+	case e.Tag == tag.EncapsulatedDocument && !e.IsEmpty():
+		return fmt.Errorf("%w: an encapsulated document, whose text cannot be searched", ErrRefused)
+	case e.Tag == tag.WaveformAnnotationSequence && !e.IsEmpty() && !p.options.CleanStructuredContent:
+		return fmt.Errorf("%w: annotated waveforms; the option to clean structured content takes them", ErrRefused)
 	}
 	return nil
 }

@@ -14,12 +14,31 @@ func (p *pass) mark(src, out *dicom.Dataset) {
 			p.add(src, out, p.newElement(t, v, padded([]byte(p.subject.Pseudonym), v)))
 		}
 	}
-	p.add(src, out, dicom.Text(tag.PatientIdentityRemoved, "YES"))
-	p.add(src, out, dicom.Text(tag.DeidentificationMethod, p.plan.method()...))
+	p.add(src, out, identityRemoved)
+	p.add(src, out, p.plan.method)
 	p.add(src, out, dicom.Sequence(tag.DeidentificationMethodCodeSequence, p.codes(src)...))
-	p.add(src, out, dicom.Text(tag.LongitudinalTemporalInformationModified, p.temporal(src)))
+	p.add(src, out, p.temporal(src))
 	p.path = p.path[:0]
 }
+
+// Marks that are the same in every file. Elements may stand in many data sets as long as nobody changes
+// them.
+var (
+	identityRemoved = dicom.Text(tag.PatientIdentityRemoved, "YES")
+	datesRemoved    = dicom.Text(tag.LongitudinalTemporalInformationModified, "REMOVED")
+	datesModified   = dicom.Text(tag.LongitudinalTemporalInformationModified, "MODIFIED")
+	datesUnmodified = dicom.Text(tag.LongitudinalTemporalInformationModified, "UNMODIFIED")
+)
+
+// codeElements are the elements of an item for each of methodCodes.
+var codeElements = func() (elements [len(methodCodes)][3]*dicom.Element) {
+	for i, c := range methodCodes {
+		elements[i] = [3]*dicom.Element{
+			dicom.Text(tag.CodeValue, c.value), dicom.Text(tag.CodingSchemeDesignator, c.scheme), dicom.Text(tag.CodeMeaning, c.meaning),
+		}
+	}
+	return elements
+}()
 
 // add sets an element of the outermost data set and notes it where the file did not have it already.
 func (p *pass) add(src, out *dicom.Dataset, e *dicom.Element) {
@@ -32,15 +51,15 @@ func (p *pass) add(src, out *dicom.Dataset, e *dicom.Element) {
 	p.note(src, before, Added, out, e)
 }
 
-// method is De-identification Method (0012,0063): for people, by the options' names.
-func (p *Plan) method() []string {
+// methodOf is De-identification Method (0012,0063): for people, by the options' names.
+func methodOf(o *Options) *dicom.Element {
 	values := []string{"DICOM PS3.15 " + tag.Edition + " Table E.1-1 Basic Profile"}
 	for i := range options {
-		if options[i].on(&p.options) {
+		if options[i].on(o) {
 			values = append(values, options[i].name)
 		}
 	}
-	return values
+	return dicom.Text(tag.DeidentificationMethod, values...)
 }
 
 // codes are the items of De-identification Method Code Sequence: what this plan does, and what earlier
@@ -48,12 +67,9 @@ func (p *Plan) method() []string {
 func (p *pass) codes(src *dicom.Dataset) []*dicom.Dataset {
 	var items []*dicom.Dataset
 	earlier := src.Items(tag.DeidentificationMethodCodeSequence)
-	for _, c := range methodCodes {
+	for i, c := range methodCodes {
 		if p.plan.does(c.value) || claims(earlier, c) {
-			items = append(items, dicom.NewDataset(
-				dicom.Text(tag.CodeValue, c.value),
-				dicom.Text(tag.CodingSchemeDesignator, c.scheme),
-				dicom.Text(tag.CodeMeaning, c.meaning)))
+			items = append(items, dicom.NewDataset(codeElements[i][:]...))
 		}
 	}
 	return items
@@ -82,15 +98,15 @@ func claims(items []*dicom.Dataset, c methodCode) bool {
 
 // temporal is Longitudinal Temporal Information Modified (0028,0303). What was modified before is not
 // made whole by leaving it alone now.
-func (p *pass) temporal(src *dicom.Dataset) string {
+func (p *pass) temporal(src *dicom.Dataset) *dicom.Element {
 	before, _ := src.String(tag.LongitudinalTemporalInformationModified)
 	switch {
 	case !p.plan.options.RetainFullDates && !p.plan.options.ShiftDates || before == "REMOVED":
-		return "REMOVED"
+		return datesRemoved
 	case p.plan.options.ShiftDates || before == "MODIFIED":
-		return "MODIFIED"
+		return datesModified
 	}
-	return "UNMODIFIED"
+	return datesUnmodified
 }
 
 // meta gives the new file's header what its data set lacks. dicom.Write makes the rest anew: nothing of

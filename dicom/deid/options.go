@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"filmroom/dicom"
 	"filmroom/dicom/tag"
 )
 
@@ -64,6 +65,7 @@ type Plan struct {
 	rules   map[tag.Tag]treatment // exact tags of Table E.1-1
 	items   map[concept]treatment // content items of Table E.3.4-1
 	codes   []string              // CID 7050 codes of what the plan does
+	method  *dicom.Element        // the same for people
 }
 
 // Compile makes a plan of a profile's name and options. The error wraps ErrPlan and says what would be
@@ -89,5 +91,6 @@ func Compile(profile string, o Options) (*Plan, error) {
 		}
 	}
 	p.items = resolveItems(on)
+	p.method = methodOf(&o)
 	return p, nil
 }

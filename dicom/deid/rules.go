@@ -46,6 +46,9 @@ func (p *Plan) unlisted(t tag.Tag, entry tag.Entry) treatment {
 	if what, ok := beyond[t]; ok {
 		return what
 	}
+	if t == tag.PrivateDataElementCharacteristicsSequence && !p.options.RetainSafePrivate {
+		return remove // there is nothing left that it speaks of
+	}
 	switch entry.VR() {
 	case vr.PN:
 		return remove

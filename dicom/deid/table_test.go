@@ -41,7 +41,9 @@ func leave(t *testing.T, p *Plan, e *dicom.Element, depth int) (*dicom.Element, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	pass.gather(f.Dataset, false)
+	if err := pass.gather(f.Dataset, false); err != nil {
+		t.Fatal(err)
+	}
 	if err := pass.dataset(f.Dataset, out); err != nil {
 		t.Fatal(err)
 	}
