@@ -27,8 +27,9 @@ static/node_modules/.installed: static/package.json static/package-lock.json sta
 	npm --prefix static ci --ignore-scripts --no-audit --no-fund
 	touch $@
 
-static/dist/app.js: static/node_modules/.installed $(filter-out static/dist/%,$(wildcard static/*.js static/*.css static/*/*.js static/*/*.css static/*/*.svg))
-	go tool esbuild static/app.js static/app.css --bundle --minify --target=es2022 --outdir=static/dist --log-level=warning
+static/dist/app.js: static/node_modules/.installed $(wildcard static/src/*)
+	cp static/src/icon.svg static/dist/
+	go tool esbuild static/src/app.js static/src/app.css --bundle --minify --format=iife --target=es2022 --outdir=static/dist --log-level=warning
 
 generate: ## pages from their templates, tables from ../shared/dicom-standard
 	go tool templ generate -log-level error -path views

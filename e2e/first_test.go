@@ -1,0 +1,126 @@
+package e2e_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	cd "github.com/chromedp/chromedp"
+)
+
+func TestTheFirstLinkMakesTheFirstAccount(t *testing.T) {
+	needs(t, "E2E")
+	t.Parallel()
+	d := startDesk(t, nil)
+	link := d.setupLink()
+	if !strings.HasPrefix(link, d.url+"/setup#") {
+		t.Fatalf("the link is %q, want it at %s/setup, its secret in the fragment", link, d.url)
+	}
+	b := d.open()
+	b.visit(link)
+	b.until("the secret to leave the address", `location.hash === "" && document.forms[0].elements.token.value.length > 20`)
+	b.do(
+		cd.SendKeys(cd.CSS("input[name=name]"), "Ada"),
+		cd.SendKeys(cd.CSS("input[name=email]"), "ada@example.org"),
+		cd.SendKeys(cd.CSS("input[name=password]"), password),
+		cd.Click(cd.CSS("button.primary")),
+	)
+	b.until("the empty board", `document.querySelector("#board[data-empty]")`)
+	b.shoot("empty board")
+
+	b.do(cd.Click(cd.CSS(`form[action="/logout"] button`)))
+	b.until("the sign-in page", `location.pathname === "/login"`)
+	b.signIn("ada@example.org")
+
+	other := d.open()
+	other.visit(link)
+	if get[bool](other, `!!document.querySelector("input[name=password][autocomplete=new-password]")`) {
+		t.Error("the link makes a second first account")
+	}
+	out := d.command("", "user", "list")
+	if !strings.Contains(out, "ada@example.org") || !strings.Contains(out, "admin") {
+		t.Errorf("the list on the command line says\n%s", out)
+	}
+}
+
+func TestASampleStudyForThoseWhoHaveNone(t *testing.T) {
+	needs(t, "E2E")
+	t.Parallel()
+	d := startDesk(t, nil)
+	p := d.newPerson("ada@example.org")
+	b := d.open().signIn("ada@example.org")
+	b.do(cd.Click(cd.CSS("#list form button.primary")))
+	b.until("the sample's row", `document.querySelector("#list li[data-task], #task-head")`)
+	id := get[string](b, `document.querySelector("#list li[data-task], #task-head").dataset.task`)
+	p.finished(id)
+	b.visit("/library")
+	b.until("its series", `document.querySelectorAll("#series li[data-series]").length > 0`)
+	b.until("its picture", `[...document.querySelectorAll("#series img")].every((i) => i.complete && i.naturalWidth > 0)`)
+	b.shoot("library")
+}
+
+func TestStopIsCleanWithStreamsOpenAndWorkUnderWay(t *testing.T) {
+	needs(t, "E2E")
+	t.Parallel()
+	d := startDesk(t, settings{"SHUTDOWN_GRACE": "1s"})
+	p := d.newPerson("ada@example.org")
+	b := d.open().signIn("ada@example.org")
+	b.until("a live stream", `document.getElementById("connection").dataset.state === "live"`)
+	id := p.bringIn(study(t, 1, 1500, 64))
+	p.follow(id, func(e event) bool { return e.Value > 0 })
+	d.stop()
+	d.start()
+	p.finished(id)
+	b.until("the page to say that the desk is gone", `document.getElementById("connection").dataset.state !== "live"`)
+}
+
+func TestASecondDeskOnTheSameDataIsRefused(t *testing.T) {
+	needs(t, "E2E")
+	t.Parallel()
+	d := startDesk(t, nil)
+	second := &desk{t: t, binary: d.binary, dir: d.dir, env: d.env}
+	if code, out := second.fails(); code != 1 || !strings.Contains(out, "belongs to another running desk") {
+		t.Errorf("it ended with %d and said\n%s", code, out)
+	}
+}
+
+func TestEndingATokenEndsItsStreams(t *testing.T) {
+	needs(t, "E2E")
+	t.Parallel()
+	d := startDesk(t, nil)
+	p := d.newPerson("ada@example.org")
+	reader := &program{t, d, d.command("", "token", "ada@example.org", "--name=reader")}
+	stream := reader.open("GET", "/api/events", nil, "Accept", "text/event-stream")
+	defer stream.Body.Close()
+	if stream.StatusCode != http.StatusOK {
+		t.Fatalf("the stream answered %d", stream.StatusCode)
+	}
+	var tokens struct {
+		Items []struct{ ID, Name string }
+	}
+	p.want(http.StatusOK, &tokens, "GET", "/api/tokens", nil)
+	for _, token := range tokens.Items {
+		if token.Name == "reader" {
+			p.want(http.StatusNoContent, nil, "DELETE", "/api/tokens/"+token.ID, nil)
+		}
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		for buf := make([]byte, 1<<10); ; {
+			if _, err := stream.Body.Read(buf); err != nil {
+				return
+			}
+		}
+	}()
+	select {
+	case <-drained:
+	case <-t.Context().Done():
+	case <-time.After(patience):
+		t.Error("the stream goes on without its token")
+	}
+	if res, _ := reader.do("GET", "/api/me", nil); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the token still answers %d", res.StatusCode)
+	}
+}
