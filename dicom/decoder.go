@@ -1,25 +1,14 @@
 package dicom
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"filmroom/dicom/tag"
-	"filmroom/dicom/vr"
 )
 
 // undefinedLength marks a value that ends with a delimiter instead (PS3.5 section 7.1.1).
 const undefinedLength = 0xFFFFFFFF
-
-// layout is how elements are laid out.
-type layout struct {
-	explicit bool // the VR stands in the file (PS3.5 section 7.1.2)
-	big      bool // numbers are big endian
-}
-
-var littleImplicit = layout{}
 
 // decoder is the element layer: it turns an input into data sets. Its position only moves forward.
 type decoder struct {
@@ -36,14 +25,6 @@ type decoder struct {
 	signed bool  // the Pixel Representation in force: "US or SS" is SS
 	stop   bool  // StopAtPixels was obeyed
 	looked int64 // padding has found something other than zeros before here
-}
-
-// header is what stands before a value.
-type header struct {
-	tag    Tag
-	vr     VR
-	length uint32
-	at     int64 // where the element begins
 }
 
 // maxWarnings bounds how many warnings a file may cause; the rest only repeat.
@@ -76,88 +57,6 @@ func (d *decoder) spend(n int) error {
 		return d.fail(ErrTooLarge, d.pos, "the header takes more than %s bytes of memory", thousands(d.cfg.maxMemory))
 	}
 	return nil
-}
-
-// peek is n bytes at the current position, which must end before end: that of the sequence or item
-// around, or that of the file.
-func (d *decoder) peek(n int, end int64) ([]byte, error) {
-	if d.pos+int64(n) > end && end < d.in.size {
-		return nil, d.fail(ErrMalformed, d.pos, "element runs past its sequence: want %d bytes, %d are left", n, end-d.pos)
-	}
-	b, err := d.in.bytes(d.pos, n)
-	if errors.Is(err, ErrTruncated) {
-		return nil, d.fail(ErrTruncated, d.pos, "the file ends within an element: want %d bytes, %d are left", n, len(b))
-	}
-	return b, err
-}
-
-// header reads tag, VR and length, and moves to the value.
-func (d *decoder) header(end int64) (header, error) {
-	b, err := d.peek(8, end)
-	if err != nil {
-		return header{}, err
-	}
-	h := header{tag: d.layout.tag(b), at: d.pos}
-	d.path[len(d.path)-1].Tag = h.tag
-	if !d.layout.explicit || h.tag.Group() == 0xFFFE {
-		h.length = d.layout.uint32(b[4:])
-		d.pos += 8
-		return h, nil
-	}
-	h.vr = vr.Of(b[4], b[5])
-	long := h.vr.Long()
-	if !h.vr.Known() {
-		form, err := d.unknownVR(h, b, end)
-		if err != nil {
-			return h, err
-		}
-		if form == implicitForm {
-			h.vr, h.length = 0, d.layout.uint32(b[4:])
-			d.pos += 8
-			return h, nil
-		}
-		long = form == longForm
-	}
-	if !long {
-		h.length = uint32(d.layout.uint16(b[6:]))
-		d.pos += 8
-		return h, nil
-	}
-	if b, err = d.peek(12, end); err != nil {
-		return h, err
-	}
-	h.length = d.layout.uint32(b[8:])
-	d.pos += 12
-	return h, nil
-}
-
-// form is where the length stands in a header.
-type form uint8
-
-const (
-	shortForm    form = iota // behind the VR, 16 bits
-	longForm                 // behind the VR and two zero bytes, 32 bits
-	implicitForm             // in place of the VR, 32 bits
-)
-
-// unknownVR decides what two bytes mean that are no known VR. Letters are a VR of a later edition,
-// with a 32-bit length behind two zero bytes (PS3.5 section 6.2); where those bytes are not zero they
-// must be a 16-bit length. Anything else is an element without a VR among others that have one, or one
-// whose VR was never filled in: whichever length there is room for.
-func (d *decoder) unknownVR(h header, b []byte, end int64) (form, error) {
-	if h.vr.Letters() {
-		err := d.warn(h.at, "unknown value representation: want one of PS3.5 section 6.2; taken as UN")
-		if b[6] == 0 && b[7] == 0 {
-			return longForm, err
-		}
-		return shortForm, err
-	}
-	left := end - d.pos - 8
-	implicit, short := int64(d.layout.uint32(b[4:])), int64(d.layout.uint16(b[6:]))
-	if implicit > left && implicit != undefinedLength && short <= left {
-		return shortForm, d.warn(h.at, "no value representation before the length: want one of PS3.5 section 6.2; the dictionary's is taken")
-	}
-	return implicitForm, d.warn(h.at, "no value representation in an explicit-VR file; read as implicit VR")
 }
 
 // dataset reads elements up to end, or up to the item delimiter where the length is undefined.
@@ -284,79 +183,4 @@ func byTag(a, b *Element) int {
 		return 1
 	}
 	return 0
-}
-
-// value reads what follows a header.
-func (d *decoder) value(ds *Dataset, e *Element, h header, end int64) error {
-	if h.length == undefinedLength {
-		return d.undefined(ds, e, end)
-	}
-	if left := end - d.pos; int64(h.length) > left {
-		if end < d.in.size {
-			return d.fail(ErrMalformed, h.at, "value runs past its sequence: %s bytes, %s are left", thousands(int64(h.length)), thousands(left))
-		}
-		return d.fail(ErrTruncated, h.at, "the file ends within a value: %s bytes, %s are left", thousands(int64(h.length)), thousands(left))
-	}
-	if h.length%2 == 1 {
-		if err := d.warn(h.at, "value of odd length: want a padding byte"); err != nil {
-			return err
-		}
-	}
-	valueEnd := d.pos + int64(h.length)
-	if e.VR == vr.SQ && h.vr == 0 && !d.itemsFollow(valueEnd) {
-		e.VR = vr.UN
-		if err := d.warn(h.at, "no item in what the dictionary says is a sequence; taken as UN"); err != nil {
-			return err
-		}
-	}
-	switch {
-	case e.VR == vr.SQ:
-		return d.sequence(ds, e, valueEnd)
-	case e.VR == vr.UN && !d.cfg.keepUN && d.unknown(ds, e, valueEnd):
-		return nil
-	case h.length > Held:
-		e.Section = d.section(e, int64(h.length))
-		d.pos = valueEnd
-	default:
-		if err := d.held(e, int(h.length)); err != nil {
-			return err
-		}
-	}
-	d.stop = d.cfg.stopAtPixels && isPixelData(e.Tag) && ds.parent == nil
-	return nil
-}
-
-// held copies a short value out of the window.
-func (d *decoder) held(e *Element, n int) error {
-	if n == 0 {
-		return nil
-	}
-	if err := d.spend(n); err != nil {
-		return err
-	}
-	b, err := d.in.bytes(d.pos, n)
-	if err != nil {
-		return d.fail(err, d.pos, "the source is shorter than it was said to be")
-	}
-	e.Value = d.room.bytes(n)
-	copy(e.Value, b)
-	if d.layout.big {
-		swap(e.Value, swapUnit(e.VR))
-	}
-	d.pos += int64(n)
-	return nil
-}
-
-// section is a large value, left where it is.
-func (d *decoder) section(e *Element, n int64) *io.SectionReader {
-	src := d.in.src
-	if unit := swapUnit(e.VR); d.layout.big && unit > 1 {
-		return io.NewSectionReader(&swapped{io.NewSectionReader(src, d.pos, n), unit}, 0, n)
-	}
-	return io.NewSectionReader(src, d.pos, n)
-}
-
-// isPixelData reports whether the tag is one of the three that hold an image's pixels.
-func isPixelData(t Tag) bool {
-	return t == tag.PixelData || t == tag.FloatPixelData || t == tag.DoubleFloatPixelData
 }

@@ -106,7 +106,7 @@ func (d *decoder) start(f *File) error {
 // meta reads group 0002, which is in explicit VR little endian in every file (PS3.10 section 7.1).
 func (d *decoder) meta() (*Dataset, error) {
 	ds := &Dataset{Offset: d.pos}
-	d.layout = layout{explicit: true}
+	d.layout = explicitLE
 	d.path = append(d.path[:0], Step{})
 	start := d.pos
 	for {

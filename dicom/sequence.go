@@ -30,7 +30,7 @@ func (d *decoder) undefined(ds *Dataset, e *Element, end int64) error {
 // implicitly reads something in implicit VR little endian within whatever there is around.
 func (d *decoder) implicitly(read func() error) error {
 	around := d.layout
-	d.layout = littleImplicit
+	d.layout = implicitLE
 	err := read()
 	d.layout = around
 	return err
@@ -169,7 +169,7 @@ func (d *decoder) itemsFollow(end int64) bool {
 // looksLikeItems reports whether a value of n bytes that begins with b begins with an item that can be
 // in it.
 func looksLikeItems(b []byte, n int64) bool {
-	if len(b) < 8 || littleImplicit.tag(b) != tag.Item {
+	if len(b) < 8 || implicitLE.tag(b) != tag.Item {
 		return false
 	}
 	length := binary.LittleEndian.Uint32(b[4:])

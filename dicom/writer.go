@@ -51,7 +51,7 @@ func Write(w io.Writer, f *File, opts ...WriteOption) error {
 	defer e.release()
 	e.buf = append(e.buf, make([]byte, 128)...)
 	e.buf = append(e.buf, "DICM"...)
-	e.file(f.newMeta(syntax), layout{explicit: true}, true)
+	e.file(f.newMeta(syntax), explicitLE, true)
 	l, _ := layoutOf(syntax)
 	if !isDeflated(syntax) {
 		e.file(f.Dataset, l, false)
@@ -133,7 +133,7 @@ func writeDeflated(w io.Writer, ds *Dataset) error {
 	}
 	e := newEncoder(z)
 	defer e.release()
-	e.file(ds, layout{explicit: true}, false)
+	e.file(ds, explicitLE, false)
 	if err := e.flush(); err != nil {
 		return err
 	}

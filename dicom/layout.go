@@ -7,6 +7,12 @@ import (
 	"filmroom/dicom/vr"
 )
 
+// layout is how elements are laid out.
+type layout struct {
+	explicit bool // the VR stands in the file (PS3.5 section 7.1.2)
+	big      bool // numbers are big endian
+}
+
 // tag is the tag at the start of b, which has four bytes or more.
 func (l layout) tag(b []byte) Tag { return tag.New(l.uint16(b), l.uint16(b[2:])) }
 
@@ -55,10 +61,13 @@ func canBegin(t Tag) bool {
 	return t.Group() <= 0x0020 && (known && t != 0 || t.IsPrivate() && t.Group() > 8 && t.Element() >= 0x10)
 }
 
-var explicitLE = layout{explicit: true}
+var (
+	explicitLE = layout{explicit: true}
+	implicitLE = layout{}
+)
 
 // layouts are all there are, in the order in which they are tried.
-var layouts = [...]layout{explicitLE, {explicit: true, big: true}, littleImplicit}
+var layouts = [...]layout{explicitLE, {explicit: true, big: true}, implicitLE}
 
 // guessLayout tells from its first element how a data set of left bytes is laid out. sure says that
 // the element is one that data sets begin with, ok that at least there can be an element.
