@@ -2,6 +2,7 @@ package dicom
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -49,7 +50,8 @@ func (e *Element) IsEmpty() bool {
 // IsSequence reports whether the element holds items.
 func (e *Element) IsSequence() bool { return e.VR == vr.SQ || len(e.Items) > 0 }
 
-// Open reads the value from its start, wherever it is. Sequences and fragments read as empty.
+// Open reads the value from its start, wherever it is: Len bytes, or fewer where the source has become
+// shorter. Sequences and fragments read as empty.
 func (e *Element) Open() io.Reader {
 	if e.Section != nil {
 		return io.NewSectionReader(e.Section, 0, e.Section.Size())
@@ -68,11 +70,17 @@ func (e *Element) Bytes(limit int64) ([]byte, error) {
 		return nil, e.fail(ErrTooLarge, fmt.Sprintf("the value has %s bytes, at most %s can be taken here", thousands(n), thousands(limit)))
 	}
 	b := make([]byte, n)
-	if _, err := e.Section.ReadAt(b, 0); err != nil && err != io.EOF {
+	if got, err := e.Section.ReadAt(b, 0); got < len(b) {
+		if errors.Is(err, io.EOF) {
+			err = e.fail(ErrTruncated, shorter)
+		}
 		return nil, err
 	}
 	return b, nil
 }
+
+// shorter is what to say when a value's source has not the bytes that it had when it was read.
+const shorter = "the source of a large value is shorter than it was when it was read"
 
 func (e *Element) fail(err error, reason string) error {
 	return &Error{Err: err, Path: Path{{Tag: e.Tag}}, Offset: e.Offset, Reason: reason}

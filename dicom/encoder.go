@@ -260,7 +260,7 @@ func (e *encoder) copy(src *io.SectionReader) {
 		at += int64(n)
 		if n < want && e.err == nil {
 			if err == nil || errors.Is(err, io.EOF) {
-				err = &Error{Err: ErrTruncated, Offset: -1, Reason: "the source of a large value is shorter than it was when it was read"}
+				err = &Error{Err: ErrTruncated, Offset: -1, Reason: shorter}
 			}
 			e.err = err
 		}

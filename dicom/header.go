@@ -79,10 +79,11 @@ func (d *decoder) form(h *header, b []byte, end int64) (form, error) {
 	return shortForm, nil
 }
 
-// unknownVR decides what two bytes mean that are no known VR. Letters are a VR of a later edition,
-// with a 32-bit length behind two zero bytes (PS3.5 section 6.2); where those bytes are not zero they
-// must be a 16-bit length. Anything else is an element without a VR among others that have one, or one
-// whose VR was never filled in: whichever length there is room for.
+// unknownVR decides what two bytes mean that are no known VR. Capital letters are a VR of a later
+// edition, with a 32-bit length behind two zero bytes (PS3.5 section 6.2); where those bytes are not
+// zero they must be a 16-bit length. Other printable characters are a VR that was never filled in, or
+// filled in wrongly. The rest is an element without a VR among others that have one, whose length
+// stands there. Whichever length there is room for decides where that is not enough.
 func (d *decoder) unknownVR(h *header, b []byte, end int64) (form, error) {
 	if h.vr.Letters() {
 		err := d.warn(h.at, "unknown value representation: want one of PS3.5 section 6.2; the dictionary's is taken, or UN")
@@ -92,10 +93,12 @@ func (d *decoder) unknownVR(h *header, b []byte, end int64) (form, error) {
 		return shortForm, err
 	}
 	left := end - d.pos - 8
-	implicit, short := int64(d.layout.uint32(b[4:])), int64(d.layout.uint16(b[6:]))
-	if implicit > left && implicit != undefinedLength && short <= left {
+	long, short := int64(d.layout.uint32(b[4:])), int64(d.layout.uint16(b[6:]))
+	if short <= left && (isPrintable(b[4]) && isPrintable(b[5]) || long > left && long != undefinedLength) {
 		return shortForm, d.warn(h.at, "no value representation before the length: want one of PS3.5 section 6.2; the dictionary's is taken, or UN")
 	}
 	h.vr = 0
 	return implicitForm, d.warn(h.at, "no value representation in an explicit-VR file; read as implicit VR")
 }
+
+func isPrintable(c byte) bool { return c >= ' ' && c < 0x7f }

@@ -236,7 +236,10 @@ func (j *jsonWriter) blob(n Node) {
 	}
 	j.raw(`,"InlineBinary":"`)
 	enc := base64.NewEncoder(base64.StdEncoding, j.w)
-	_, err := io.Copy(enc, n.Element.Open())
+	copied, err := io.Copy(enc, n.Element.Open())
+	if err == nil && copied < n.Element.Len() {
+		err = n.Dataset.fail(n.Element.Tag, ErrTruncated, shorter)
+	}
 	if err := errors.Join(err, enc.Close()); err != nil {
 		j.fail(err)
 	}

@@ -82,9 +82,10 @@ func TestJSONThatCannotBeMadeIsAnError(t *testing.T) {
 		element *dicom.Element
 		want    error
 	}{
-		"a torn number":      {&dicom.Element{Tag: tag.Rows, VR: vr.US, Value: []byte("abc")}, dicom.ErrValue},
-		"a text of 2 MiB":    {dicom.NewLarge(tag.TextValue, vr.UT, io.NewSectionReader(section(10), 0, 2<<20)), dicom.ErrTooLarge},
-		"a source that ends": {dicom.NewLarge(tag.PixelData, vr.OB, io.NewSectionReader(failing{bytes.NewReader(nil), full}, 0, 2<<20)), full},
+		"a torn number":                {&dicom.Element{Tag: tag.Rows, VR: vr.US, Value: []byte("abc")}, dicom.ErrValue},
+		"a text of 2 MiB":              {dicom.NewLarge(tag.TextValue, vr.UT, io.NewSectionReader(section(10), 0, 2<<20)), dicom.ErrTooLarge},
+		"a source that became shorter": {dicom.NewLarge(tag.PixelData, vr.OB, io.NewSectionReader(section(10), 0, 2<<20)), dicom.ErrTruncated},
+		"a source that fails":          {dicom.NewLarge(tag.PixelData, vr.OB, io.NewSectionReader(failing{bytes.NewReader(nil), full}, 0, 2<<20)), full},
 	} {
 		if err := dicom.WriteJSON(io.Discard, dicom.NewDataset(c.element), nil); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)

@@ -2,6 +2,7 @@ package dicom_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,6 +114,8 @@ func TestFilesThatBreakTheStandardAreReadWithAWarningAndRefusedStrictly(t *testi
 		{"an implicit element among explicit ones", explicitFile(name, implicit(tag.PatientID, "ID")),
 			"(0010,0020) at 184: no value representation in an explicit-VR file; read as implicit VR", "A^B"},
 		{"a VR that was never filled in", explicitFile(name, join(leTag(tag.PatientID), []byte("  \x02\x00ID"))),
+			"(0010,0020) at 184: no value representation before the length: want one of PS3.5 section 6.2; the dictionary's is taken, or UN", "A^B"},
+		{"a VR of question marks in a large file", explicitFile(name, join(leTag(tag.PatientID), []byte("??\x02\x00ID")), explicit(tag.TextValue, vr.UT, strings.Repeat("x", 300_000))),
 			"(0010,0020) at 184: no value representation before the length: want one of PS3.5 section 6.2; the dictionary's is taken, or UN", "A^B"},
 		{"zeros behind the end", explicitFile(name, make([]byte, 100)), "at 184: zeros behind the last element; left out", "A^B"},
 		{"a stray delimiter", explicitFile(name, closeSequence()), "(FFFE,E0DD) at 184: a delimiter that delimits nothing; left out", "A^B"},

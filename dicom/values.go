@@ -18,7 +18,7 @@ const loadLimit = 1 << 20
 // Path leads from the outermost data set to this one; nil for the outermost itself.
 func (d *Dataset) Path() Path {
 	var p Path
-	for ; d.parent != nil; d = d.parent {
+	for ; d != nil && d.parent != nil; d = d.parent {
 		for _, e := range d.parent.elements {
 			if i := slices.Index(e.Items, d); i >= 0 {
 				p = append(p, Step{Tag: e.Tag, Item: i + 1})

@@ -148,6 +148,10 @@ func TestLongValuesAreReadOnlyOnDemand(t *testing.T) {
 	if err != nil || len(b) != 100_000 || string(b) != string(read(section(100_000))) || pixels.Len() != 100_000 {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
+	short := dicom.NewLarge(tag.PixelData, vr.OW, io.NewSectionReader(section(10), 0, 100))
+	if _, err := short.Bytes(100); !errors.Is(err, dicom.ErrTruncated) {
+		t.Errorf("a source that became shorter: %v, want ErrTruncated", err)
+	}
 	for range 2 {
 		if got := read(pixels.Open()); len(got) != 100_000 {
 			t.Errorf("Open reads %d bytes", len(got))

@@ -171,6 +171,13 @@ func TestTheHeaderIsMadeAnewAndTellsNothingOfTheSource(t *testing.T) {
 	if bytes.Contains(b, []byte("SCANNER")) || !bytes.Equal(b[:128], make([]byte, 128)) {
 		t.Error("the new file tells where the old one came from")
 	}
+	if got := f.SOPClass(); got != uid.MRImageStorage {
+		t.Errorf("SOP class %q, want the data set's", got)
+	}
+	d.Remove(tag.SOPClassUID)
+	if got := f.SOPClass(); got != "1.2.3" {
+		t.Errorf("SOP class %q, want the header's", got)
+	}
 	meta := mustParse(t, b, dicom.Strict()).Meta
 	for tg, want := range map[dicom.Tag]string{
 		tag.MediaStorageSOPClassUID: uid.MRImageStorage, tag.MediaStorageSOPInstanceUID: "2.25.9", tag.TransferSyntaxUID: uid.ExplicitLE,
