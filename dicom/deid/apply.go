@@ -3,6 +3,7 @@ package deid
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"fmt"
 	"hash"
 	"io"
 	"slices"
@@ -59,7 +60,8 @@ type pass struct {
 
 	room     []dicom.Element
 	buf      []byte
-	embedded bool // an overlay lies in unused bits of the pixels
+	overlaid bool // there is an overlay somewhere
+	embedded bool // one lies in unused bits of the pixels, and must go
 }
 
 // usualRows is how many changes most files need at most.
@@ -87,7 +89,10 @@ func (p *pass) file(f *dicom.File) (*dicom.File, error) {
 	if err := p.gather(f.Dataset, false); err != nil {
 		return nil, err
 	}
-	p.embedded = hasEmbeddedOverlay(f.Dataset) && !p.keepsOverlays()
+	p.embedded = p.overlaid && !p.keepsOverlays() && hasEmbeddedOverlay(f.Dataset)
+	if e, ok := f.Dataset.Get(tag.PixelData); ok && e.Fragments != nil && p.embedded {
+		return nil, fmt.Errorf("%w: an overlay lies within its compressed pixels", ErrRefused)
+	}
 	out := dicom.NewFile(dicom.NewDataset(), f.TransferSyntax)
 	if err := p.dataset(f.Dataset, out.Dataset); err != nil {
 		return nil, err

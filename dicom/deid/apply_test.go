@@ -202,7 +202,7 @@ func TestTheReportIsInTheOrderOfTheFileAndSaysWhere(t *testing.T) {
 	if !slices.IsSortedFunc(report.Rows, func(a, b Row) int { return comparePaths(a.Path, b.Path) }) {
 		t.Error("rows are out of order")
 	}
-	if n := report.CountByAction(); n[Removed] != 1 || n[Remapped] != 3 {
+	if n := report.CountByAction(); n[Removed] != 1 || n[Remapped] != 4 {
 		t.Errorf("counts %v", n)
 	}
 }

@@ -13,6 +13,7 @@ func (p *pass) gather(d *dicom.Dataset, gone bool) error {
 		if err := p.plan.refuseElement(e); err != nil {
 			return err
 		}
+		p.overlaid = p.overlaid || isOverlay(t)
 		what := p.plan.treat(d, e)
 		stays := !gone && (what == keep || what == clean || what == content || what == graphic)
 		for _, item := range e.Items {
@@ -27,11 +28,11 @@ func (p *pass) gather(d *dicom.Dataset, gone bool) error {
 	return nil
 }
 
-// gatherValue searches for the values of an element that goes. Numbers are left out: they would be
-// found everywhere.
+// gatherValue searches for the values of an element that goes. Numbers and times of day are left out:
+// they would be found everywhere.
 func (p *pass) gatherValue(d *dicom.Dataset, t tag.Tag, e *dicom.Element) {
 	switch e.VR {
-	case vr.UI, vr.DS, vr.IS, vr.AS, vr.UR:
+	case vr.UI, vr.DS, vr.IS, vr.AS, vr.TM, vr.UR:
 		return
 	}
 	text := p.text(d, e)
@@ -50,11 +51,15 @@ func (p *pass) gatherValue(d *dicom.Dataset, t tag.Tag, e *dicom.Element) {
 }
 
 func (p *pass) gatherOne(kind needle, v vr.VR, value []byte) {
-	if v == vr.DA && kind == identity {
+	switch {
+	case v == vr.DT && len(value) > len(dummyDate):
+		p.search.add(kind, value)
+		p.search.addDate(kind, string(value[:len(dummyDate)]))
+	case v == vr.DA || v == vr.DT:
 		p.search.addDate(kind, string(value))
-		return
+	default:
+		p.search.add(kind, value)
 	}
-	p.search.add(kind, value)
 }
 
 // identifies reports whether an element holds a person's number, birth date or the like: what must not

@@ -14,7 +14,7 @@ func (p *pass) keepsOverlays() bool {
 // is treated by its own row of the table.
 func (p *pass) graphic(src, out *dicom.Dataset, e *dicom.Element) error {
 	switch {
-	case e.Tag.Group()&0xFF01 != 0x6000 && e.VR == vr.SQ:
+	case !isOverlay(e.Tag) && e.VR == vr.SQ:
 		return p.sequence(out, e, p.dataset)
 	case p.keepsOverlays() && e.VR != vr.SQ && e.VR != vr.UN:
 		return p.keep(src, out, e, clean)

@@ -41,9 +41,6 @@ func (p *Plan) refuse(f *dicom.File) error {
 	if slices.Contains(spoken, class) {
 		return fmt.Errorf("%w: a recording of sound, in which somebody may speak", ErrRefused)
 	}
-	if e, ok := f.Dataset.Get(tag.PixelData); ok && e.Fragments != nil && hasEmbeddedOverlay(f.Dataset) {
-		return fmt.Errorf("%w: an overlay lies within its compressed pixels", ErrRefused)
-	}
 	return nil
 }
 

@@ -137,6 +137,7 @@ func TestThePatientIsFoundInTextThatStays(t *testing.T) {
 		{"a value that was removed elsewhere", "Northside", "***"},
 		{"a description that was removed", "hip left, see note", "***, see note"},
 		{"a UID", "of 1.2.3.4.5.6.7.8.1 there", "of *** there"},
+		{"the day of the study in another form", "on 05.03.2021", "on ***"},
 		{"nobody", "axial T1 pre", "axial T1 pre"},
 	}
 	for _, c := range cases {
@@ -144,7 +145,8 @@ func TestThePatientIsFoundInTextThatStays(t *testing.T) {
 			t.Parallel()
 			d := image(dicom.Text(tag.PatientName, "Quux^Frederick"), dicom.Text(tag.PatientID, "1234567"),
 				dicom.Text(tag.PatientBirthDate, "19210304"), dicom.Text(tag.AccessionNumber, "ACC77"),
-				dicom.Text(tag.InstitutionName, "Northside"), dicom.Text(tag.StudyDescription, "Hip left"),
+				dicom.Text(tag.InstitutionName, "Northside"), dicom.Text(tag.StudyDate, "20210305"),
+				dicom.Text(tag.StudyDescription, "Hip left"),
 				dicom.Text(tag.SpecificCharacterSet, "ISO_IR 192"), dicom.Text(tag.AcquisitionProtocolName, c.kept))
 			if got := text(leaves(t, Options{}, d), tag.AcquisitionProtocolName); got != c.want {
 				t.Errorf("%q became %q, want %q", c.kept, got, c.want)
@@ -210,7 +212,8 @@ func TestWhatTheStudyKnowsIsSearchedForToo(t *testing.T) {
 func TestNumbersAreNoIdentity(t *testing.T) {
 	t.Parallel()
 	d := image(dicom.Text(tag.PatientID, "120"), dicom.Text(tag.PatientName, "AXIAL^PRIMARY"),
-		dicom.New(tag.KVP, vr.DS, []byte("120 ")), dicom.Text(tag.ImageType, `ORIGINAL\PRIMARY\AXIAL`))
+		dicom.New(tag.KVP, vr.DS, []byte("120 ")), dicom.Text(tag.ImageType, `ORIGINAL\PRIMARY\AXIAL`),
+		dicom.Text(tag.SpecificCharacterSet, "ISO_IR 100"), dicom.Text(tag.OtherPatientIDs, "100"))
 	out := leaves(t, Options{}, d)
 	if text(out, tag.KVP) != "120" || text(out, tag.ImageType) != `ORIGINAL\PRIMARY\AXIAL` {
 		t.Errorf("left: %q", values(out))

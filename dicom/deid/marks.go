@@ -109,19 +109,30 @@ func (p *pass) temporal(src *dicom.Dataset) *dicom.Element {
 	return datesUnmodified
 }
 
-// meta gives the new file's header what its data set lacks. dicom.Write makes the rest anew: nothing of
-// the old header, such as the application entity that sent the file, remains.
+// meta gives the new file's header what its data set lacks and notes what of the old one is gone:
+// dicom.Write makes it anew.
 func (p *pass) meta(f, out *dicom.File) {
 	if class := f.SOPClass(); class != "" {
 		out.Meta.Set(dicom.Text(tag.MediaStorageSOPClassUID, class))
 	}
-	if out.Dataset.Has(tag.SOPInstanceUID) {
+	p.path = append(p.path[:0], dicom.Step{})
+	for t, e := range f.Meta.All() {
+		p.path[0] = dicom.Step{Tag: t}
+		switch {
+		case t == tag.MediaStorageSOPInstanceUID:
+			p.metaInstance(f.Meta, out, e)
+		case t >= tag.SourceApplicationEntityTitle:
+			p.note(f.Meta, e, Removed, out.Meta, nil)
+		}
+	}
+	p.path = p.path[:0]
+}
+
+// metaInstance maps the header's instance UID, which Write takes where the data set has none.
+func (p *pass) metaInstance(meta *dicom.Dataset, out *dicom.File, e *dicom.Element) {
+	if p.plan.options.RetainUIDs {
+		out.Meta.Set(e)
 		return
 	}
-	if old, ok := f.Meta.String(tag.MediaStorageSOPInstanceUID); ok {
-		if !p.plan.options.RetainUIDs {
-			old = MapUID(p.subject.UIDKey, old)
-		}
-		out.Meta.Set(dicom.Text(tag.MediaStorageSOPInstanceUID, old))
-	}
+	p.uids(meta, out.Meta, e)
 }

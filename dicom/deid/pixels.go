@@ -71,6 +71,9 @@ func cutTo(e *dicom.Element, n int64) {
 	e.Value = e.Value[:n:n]
 }
 
+// isOverlay reports whether an element is of a group of overlays, 6000 to 60FE.
+func isOverlay(t tag.Tag) bool { return t.Group()&0xFF01 == 0x6000 }
+
 // hasEmbeddedOverlay reports whether an overlay lies in bits of the pixels that hold no pixel, a way
 // that was retired in 2004 (PS3.5 section 8.1.2).
 func hasEmbeddedOverlay(d *dicom.Dataset) bool {

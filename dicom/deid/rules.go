@@ -15,7 +15,7 @@ func (p *Plan) treat(d *dicom.Dataset, e *dicom.Element) treatment {
 		return remove // retired, or not of a data set at all
 	case t.Group()&0xFF01 == 0x5000:
 		return remove // curves, and the voices recorded with them
-	case t.Group()&0xFF01 == 0x6000:
+	case isOverlay(t):
 		return p.treatOverlay()
 	}
 	what, listed := p.rules[e.Tag]

@@ -70,6 +70,11 @@ func (s *search) addFolded(kind needle, b []byte) {
 	s.needles[hashOf(b)] |= kind
 }
 
+// has reports whether a text that is folded already is searched for.
+func (s *search) has(kind needle, text string) bool {
+	return s.needles[hashOf([]byte(text))]&kind != 0
+}
+
 // addWords adds each word of a text that has three characters or more.
 func (s *search) addWords(kind needle, text []byte) {
 	s.text.fold(text)

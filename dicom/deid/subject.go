@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"filmroom/dicom"
@@ -108,23 +107,20 @@ func (s *search) addNamePart(part []byte) {
 
 // addDate searches for a DA value as people write dates.
 func (s *search) addDate(kind needle, value string) {
-	t, err := dicom.ParseDate(strings.ReplaceAll(strings.TrimRight(value, " \x00"), ".", ""))
-	if err != nil {
-		s.add(kind, []byte(value))
-		return
+	if s.has(kind, value) {
+		return // most files have one date in many places
 	}
-	s.addDay(kind, t)
+	s.add(kind, []byte(value))
+	if t, err := dicom.ParseDate(strings.ReplaceAll(value, ".", "")); err == nil {
+		var b [32]byte
+		for _, layout := range dateLayouts {
+			s.add(kind, t.AppendFormat(b[:0], layout))
+		}
+	}
 }
 
 // dateLayouts are the ways in which dates are written, without what parts their numbers.
 var dateLayouts = [...]string{
 	"20060102", "02012006", "01022006", "212006", "122006", "020106", "010206",
 	"2Jan2006", "02Jan2006", "Jan22006", "Jan022006", "2January2006", "January22006",
-}
-
-func (s *search) addDay(kind needle, t time.Time) {
-	var b [32]byte
-	for _, layout := range dateLayouts {
-		s.add(kind, t.AppendFormat(b[:0], layout))
-	}
 }

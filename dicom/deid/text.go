@@ -88,7 +88,7 @@ func kindsFor(e *dicom.Element, text []byte) needle {
 		return everything
 	case e.VR == vr.DA || e.VR == vr.DT:
 		return identity
-	case strict, structural[e.Tag], e.Tag.Group() == 0x0028:
+	case strict, e.Tag == tag.SpecificCharacterSet, e.Tag == tag.Modality:
 		return nothing // a patient whose ID is 120 must not cost the image its 120 kV
 	}
 	return identity
@@ -127,16 +127,20 @@ func isFree(v vr.VR) bool {
 	return false
 }
 
-// structural are coded elements whose terms come from the standard and without which nobody can read the
-// image. A patient called Axial must not cost the image its type.
-var structural = map[tag.Tag]bool{
-	tag.SpecificCharacterSet: true,
-	tag.ImageType:            true,
-	tag.Modality:             true,
-	tag.PatientPosition:      true,
-	tag.ValueType:            true,
-	tag.RelationshipType:     true,
-}
+// definedTerms are coded values of the standard without which nobody can read an image. A patient called
+// Axial must not cost the image its type.
+var definedTerms = func() map[string]bool {
+	m := map[string]bool{}
+	for s := range strings.FieldsSeq(`ORIGINAL DERIVED PRIMARY SECONDARY MIXED AXIAL LOCALIZER MPR MIP MINIP VOLUME NONE REFORMATTED
+		RESAMPLED PROJECTION SCREEN SUBTRACTION MULTIPLICATION DIVISION FLUOROSCOPY DIFFUSION PERFUSION PROTON_DENSITY
+		MONOCHROME1 MONOCHROME2 RGB YBR_FULL YBR_FULL_422 YBR_PARTIAL_422 YBR_PARTIAL_420 YBR_ICT YBR_RCT
+		LINEAR LINEAR_EXACT SIGMOID IDENTITY INVERSE BINARY FRACTIONAL LABELMAP YES HFS HFP FFS FFP HFDR HFDL FFDR FFDL
+		CONTAINER TEXT CODE NUM PNAME DATE TIME DATETIME UIDREF COMPOSITE IMAGE WAVEFORM SCOORD SCOORD3D TCOORD TABLE
+		CONTAINS SEPARATE CONTINUOUS LEFT RIGHT HEAD NECK CHEST BREAST HEART ABDOMEN PELVIS SPINE HAND KNEE FOOT BRAIN`) {
+		m[s] = true
+	}
+	return m
+}()
 
 // isTerm reports whether an element holds a term of a code table or a product's name. What is said there
 // and in a description that was removed ("BRAIN", "SIEMENS") identifies nobody.
@@ -176,7 +180,7 @@ func (p *pass) strikeValues(kinds needle, text []byte, v vr.VR) []byte {
 		if n++; n > 1 {
 			b = append(b, '\\')
 		}
-		if found, _ := p.search.find(kinds, value); found {
+		if found, _ := p.search.find(kinds, value); found && !definedTerms[string(value)] {
 			value = dummyValue(v, "1")
 		}
 		b = append(b, trim(value)...)
