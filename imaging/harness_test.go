@@ -50,7 +50,7 @@ type desk struct {
 type store struct {
 	imaging.Store
 	beforeArrive func(ctx context.Context) error
-	afterArrive  func()
+	afterArrive  func(ctx context.Context)
 }
 
 func (s *store) Arrive(ctx context.Context, libraryID, taskID string, batch []imaging.Arrival, others []imaging.Receipt, newID func() string, now time.Time) ([]imaging.Receipt, error) {
@@ -61,7 +61,7 @@ func (s *store) Arrive(ctx context.Context, libraryID, taskID string, batch []im
 	}
 	rows, err := s.Store.Arrive(ctx, libraryID, taskID, batch, others, newID, now)
 	if s.afterArrive != nil {
-		s.afterArrive()
+		s.afterArrive(ctx)
 	}
 	return rows, err
 }
