@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"filmroom/dicom/tag"
 	"filmroom/dicom/uid"
@@ -14,8 +15,8 @@ import (
 
 // DumpOptions say what Dump shows.
 type DumpOptions struct {
-	// Names shows every value. Without it, values that can name a person are left out: free text of
-	// every kind, unknown values, and the whole patient group 0010.
+	// Names shows every value. Without it, values that can name a person or a place are left out: free
+	// text, application entities and addresses, unknown values, and the whole patient group 0010.
 	Names bool
 }
 
@@ -63,10 +64,13 @@ func note(d *Dataset, e *Element) string {
 	return fmt.Sprintf("%s bytes, %s", thousands(e.Len()), name)
 }
 
-// mayName reports whether the value can name a person.
+// mayName reports whether the value can name a person or a place.
 func mayName(e *Element) bool {
-	return e.Tag.Group() == tag.PatientName.Group() || e.VR == vr.UN ||
-		e.VR.UsesCharset() && !e.Tag.IsPrivateCreator()
+	switch e.VR {
+	case vr.UN, vr.AE, vr.UR:
+		return true
+	}
+	return e.Tag.Group() == tag.PatientName.Group() || e.VR.UsesCharset() && !e.Tag.IsPrivateCreator()
 }
 
 func (o DumpOptions) value(d *Dataset, e *Element) string {
@@ -79,7 +83,7 @@ func (o DumpOptions) value(d *Dataset, e *Element) string {
 		return "(not shown)"
 	case e.VR.IsString():
 		s, _ := d.Text(e)
-		return shorten(strconv.Quote(s))
+		return shorten(printable(s))
 	}
 	if s := numbers(d, e); s != "" {
 		return shorten(s)
@@ -87,6 +91,21 @@ func (o DumpOptions) value(d *Dataset, e *Element) string {
 	b := make([]byte, min(e.Len(), dumpWidth/2))
 	n, _ := io.ReadFull(e.Open(), b)
 	return shorten(fmt.Sprintf("%x", b[:n]) + strings.Repeat(".", int(min(e.Len()-int64(n), 3))))
+}
+
+// printable puts text in quotes and shows what no terminal may get as its code: <1B>.
+func printable(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "<%02X>", r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
 }
 
 // numbers are the values of a binary number or tag; "" for other VRs and for very long ones.

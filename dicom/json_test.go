@@ -101,7 +101,8 @@ func TestJSONThatCannotBeMadeIsAnError(t *testing.T) {
 func TestADumpShowsStructureAndNoNamesUnlessAsked(t *testing.T) {
 	t.Parallel()
 	f := dicom.NewFile(dicom.NewDataset(
-		dicom.Text(tag.Modality, "CT"),
+		dicom.Text(tag.ImageType, "ORIGINAL", "PRIMARY"),
+		dicom.Text(tag.RetrieveAETitle, "SECRET"),
 		dicom.Text(tag.SeriesDescription, "Secret"),
 		dicom.Text(0x00090010, "ACME"),
 		dicom.New(0x00091001, vr.UN, []byte("Secret")),
@@ -122,7 +123,8 @@ func TestADumpShowsStructureAndNoNamesUnlessAsked(t *testing.T) {
 	}
 	const want = `# JPEG Baseline (Process 1)
 # at 132: something odd
-(0008,0060) CS "CT"  # 2 bytes, Modality
+(0008,0008) CS "ORIGINAL\PRIMARY"  # 16 bytes, ImageType
+(0008,0054) AE (not shown)  # 6 bytes, RetrieveAETitle
 (0008,103E) LO (not shown)  # 6 bytes, SeriesDescription
 (0009,0010) LO "ACME"  # 4 bytes, PrivateCreator
 (0009,1001) UN (not shown)  # 6 bytes, private
@@ -145,7 +147,7 @@ func TestADumpShowsStructureAndNoNamesUnlessAsked(t *testing.T) {
 	if err := dicom.Dump(&b, f, dicom.DumpOptions{Names: true}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), `(0010,0010) PN "Secret^\x1b[2J"`) || strings.Contains(b.String(), "not shown") {
+	if !strings.Contains(b.String(), `(0010,0010) PN "Secret^<1B>[2J"`) || strings.Contains(b.String(), "not shown") {
 		t.Errorf("asked for names:\n%s", b.String())
 	}
 	full := errors.New("full")
