@@ -47,7 +47,7 @@ func FuzzApply(f *testing.F) {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}
 		checkLeft(t, p, out.Dataset)
-		o.RetainUIDs, o.ShiftDates = true, false
+		o.RetainUIDs, o.ShiftDates, s.PixelsReviewed = true, false, true
 		if _, err := plan(t, o).Apply(&second, out, s); err != nil {
 			t.Fatalf("a second pass: %v", err)
 		}
