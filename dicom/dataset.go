@@ -12,7 +12,7 @@ import (
 type Dataset struct {
 	// Undefined says that an item had no length in its file but a delimiter at its end. Write keeps it so.
 	Undefined bool
-	// Offset is where the item began in its file, see Error.Offset.
+	// Offset is where the first element begins in its file, see Error.Offset; -1 for one made in memory.
 	Offset int64
 
 	elements []*Element

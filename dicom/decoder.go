@@ -24,7 +24,7 @@ type decoder struct {
 	room   room
 	signed bool  // the Pixel Representation in force: "US or SS" is SS
 	stop   bool  // StopAtPixels was obeyed
-	looked int64 // padding has found something other than zeros before here
+	looked int64 // padding has found a byte other than zero just before here
 }
 
 // maxWarnings bounds how many warnings a file may cause; the rest only repeat.
@@ -102,25 +102,26 @@ func (d *decoder) dataset(parent *Dataset, end int64, undefined bool) (*Dataset,
 // padding reports whether nothing but zeros follows, which some writers fill their last block with.
 func (d *decoder) padding(end int64) bool {
 	b, _ := d.in.bytes(d.pos, int(min(end-d.pos, 8)))
-	if !allZero(b) || d.pos < d.looked {
+	if d.pos < d.looked || lastNonZero(b) >= 0 {
 		return false
 	}
 	for at := d.pos; at < end; at += nextRead {
-		if b, err := d.in.bytes(at, int(min(end-at, nextRead))); err != nil || !allZero(b) {
-			d.looked = at + nextRead // something comes before here: do not look again for each element
+		b, err := d.in.bytes(at, int(min(end-at, nextRead)))
+		if i := lastNonZero(b); i >= 0 || err != nil {
+			d.looked = at + int64(i) + 1 // do not look again for each element before
 			return false
 		}
 	}
 	return true
 }
 
-func allZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
+// lastNonZero is the index of the last byte that is not zero, or -1.
+func lastNonZero(b []byte) int {
+	i := len(b) - 1
+	for i >= 0 && b[i] == 0 {
+		i--
 	}
-	return true
+	return i
 }
 
 // stray passes over a delimiter where an element should be.

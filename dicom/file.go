@@ -40,8 +40,9 @@ func (f *File) SOPClass() string {
 }
 
 // Parse reads a DICOM file of size bytes, or a data set without a header. r must stay readable as long
-// as large values and pixel data are wanted; it is never read beyond size. Errors are of type *Error;
-// see the package's documentation for what is refused and what only warned of.
+// as large values and pixel data are wanted; it is never read beyond size. Errors of the file are of type
+// *Error, errors of r come as they are; see the package's documentation for what is refused and what only
+// warned of.
 func Parse(r io.ReaderAt, size int64, opts ...Option) (*File, error) {
 	cfg := configure(opts)
 	f := &File{}

@@ -147,6 +147,7 @@ func TestTimeIsLinear(t *testing.T) {
 	zeros := make([]byte, 1<<20)
 	for name, file := range map[string][]byte{
 		"zeros that are no padding": part10(uid.ImplicitLE, implicit(tag.PatientID, "ID"), zeros, []byte{1}),
+		"zeros in between":          part10(uid.ImplicitLE, implicit(tag.PatientID, "ID"), repeat(join(make([]byte, 4000), implicit(tag.PatientID, "ID")), 250)),
 		"UN within UN":              explicitFile(nestedUN(50, 1<<20)),
 		"elements that repeat":      part10(uid.ImplicitLE, repeat(implicit(tag.SmallestImagePixelValue, "\x00\x00"), 100_000)),
 	} {

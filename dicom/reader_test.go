@@ -118,6 +118,7 @@ func TestFilesThatBreakTheStandardAreReadWithAWarningAndRefusedStrictly(t *testi
 		{"a VR of question marks in a large file", explicitFile(name, join(leTag(tag.PatientID), []byte("??\x02\x00ID")), explicit(tag.TextValue, vr.UT, strings.Repeat("x", 300_000))),
 			"(0010,0020) at 184: no value representation before the length: want one of PS3.5 section 6.2; the dictionary's is taken, or UN", "A^B"},
 		{"zeros behind the end", explicitFile(name, make([]byte, 100)), "at 184: zeros behind the last element; left out", "A^B"},
+		{"a zero behind the end", explicitFile(name, make([]byte, 1)), "at 184: zeros behind the last element; left out", "A^B"},
 		{"a stray delimiter", explicitFile(name, closeSequence()), "(FFFE,E0DD) at 184: a delimiter that delimits nothing; left out", "A^B"},
 		{"a delimiter in a defined length", explicitFile(explicit(tag.ReferencedImageSequence, vr.SQ, string(closeSequence())), name),
 			"(0008,1140) at 184: a delimiter in a sequence of defined length; left out", "A^B"},

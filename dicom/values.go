@@ -76,13 +76,18 @@ func (d *Dataset) Values(e *Element) []string {
 	}
 	values := strings.Split(s, `\`)
 	for i, v := range values {
-		v = strings.TrimRight(v, " \x00")
-		if e.VR != vr.UC {
-			v = strings.TrimLeft(v, " ")
-		}
-		values[i] = v
+		values[i] = trim(e.VR, v)
 	}
 	return values
+}
+
+// trim takes the padding off one of several values.
+func trim(v VR, s string) string {
+	s = strings.TrimRight(s, " \x00")
+	if v != vr.UC {
+		s = strings.TrimLeft(s, " ")
+	}
+	return s
 }
 
 // Strings are the values of a text element. ok is false where there is none.
@@ -97,11 +102,16 @@ func (d *Dataset) Strings(t Tag) (values []string, ok bool) {
 
 // String is the first value of a text element. ok is false where it is absent, empty or not text.
 func (d *Dataset) String(t Tag) (value string, ok bool) {
-	values, ok := d.Strings(t)
-	if !ok || values[0] == "" {
+	e, ok := d.Get(t)
+	if !ok {
 		return "", false
 	}
-	return values[0], true
+	value, ok = d.Text(e)
+	if ok && !e.VR.IsMultiline() {
+		value, _, _ = strings.Cut(value, `\`)
+		value = trim(e.VR, value)
+	}
+	return value, value != ""
 }
 
 // UID is the value of a UI element. ok is false where there is none or it cannot serve as an
