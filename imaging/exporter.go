@@ -225,7 +225,7 @@ func unfit(err error) (reason string, failure error) {
 }
 
 // commit writes an image into the archive and its row into the receipt.
-func (x *exporter) commit(p packed) error {
+func (x *exporter) commit(ctx context.Context, p packed) error {
 	defer p.drop()
 	if p.err != nil {
 		return p.err
@@ -248,7 +248,7 @@ func (x *exporter) commit(p packed) error {
 	x.rows = append(x.rows, row)
 	x.task.Progress("Exporting", x.next, max(x.images, x.next))
 	if len(x.rows) >= batchRows {
-		return x.flush(context.Background())
+		return x.flush(ctx)
 	}
 	return nil
 }

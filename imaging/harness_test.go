@@ -46,11 +46,12 @@ type desk struct {
 	stop   func()
 }
 
-// A store is the real one with a hook before each batch of an import.
+// A store is the real one with hooks around each batch.
 type store struct {
 	imaging.Store
 	beforeArrive func(ctx context.Context) error
 	afterArrive  func(ctx context.Context)
+	beforePut    func(ctx context.Context) error
 }
 
 func (s *store) Arrive(ctx context.Context, libraryID, taskID string, batch []imaging.Arrival, others []imaging.Receipt, newID func() string, now time.Time) ([]imaging.Receipt, error) {
@@ -64,6 +65,15 @@ func (s *store) Arrive(ctx context.Context, libraryID, taskID string, batch []im
 		s.afterArrive(ctx)
 	}
 	return rows, err
+}
+
+func (s *store) PutReceipts(ctx context.Context, taskID string, rows []imaging.Receipt) error {
+	if s.beforePut != nil {
+		if err := s.beforePut(ctx); err != nil {
+			return err
+		}
+	}
+	return s.Store.PutReceipts(ctx, taskID, rows)
 }
 
 // setup makes a desk and runs it until the test ends.

@@ -9,7 +9,7 @@ import (
 // inOrder works on items in parallel and hands the outcomes on in the order of the items. At most ahead
 // outcomes wait, which bounds memory. On an error of commit it stops; outcomes that were not committed
 // are given to drop. It returns when all that it started has ended; work must come back when ctx ends.
-func inOrder[T, R any](ctx context.Context, workers, ahead int, items iter.Seq[T], work func(context.Context, T) R, commit func(R) error, drop func(R)) error {
+func inOrder[T, R any](ctx context.Context, workers, ahead int, items iter.Seq[T], work func(context.Context, T) R, commit func(context.Context, R) error, drop func(R)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	type job struct {
@@ -52,7 +52,7 @@ func inOrder[T, R any](ctx context.Context, workers, ahead int, items iter.Seq[T
 		case err != nil:
 			drop(outcome)
 		default:
-			if err = commit(outcome); err != nil {
+			if err = commit(ctx, outcome); err != nil {
 				stop()
 			}
 		}
