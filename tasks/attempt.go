@@ -112,7 +112,7 @@ func (m *Manager) conclude(r *Run, res result) {
 	out, err := m.outcome(r, reached, file, res)
 	v := classify(err, cause, t, r.kind)
 	m.tell(t, v, err)
-	stored, err := m.report(t, r, v, out)
+	stored, err := m.report(r, t, v, reached, out)
 	if file != nil && (err != nil || stored.File == nil) {
 		if err := file.discard(); err != nil {
 			m.log.Warn("a result file was left behind until the next sweep", "task", t.ID, "err", err)
@@ -163,16 +163,14 @@ func (m *Manager) tell(t Task, v verdict, err error) {
 }
 
 // report stores the end of an attempt, as often as it takes while the lease lasts.
-func (m *Manager) report(t Task, r *Run, v verdict, out Outcome) (Task, error) {
+func (m *Manager) report(r *Run, t Task, v verdict, reached Progress, out Outcome) (Task, error) {
 	if v.event == "" {
 		return t, ErrLeaseLost
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), storeTimeout)
 	defer cancel()
 	for pause := 50 * time.Millisecond; ; pause *= 2 {
-		// The move lays the live progress over the record as the store has it: on a record that had it
-		// already, a store that writes only what differs would not write it.
-		stored, err := m.cfg.Store.Update(ctx, r.record(), reaching(t.Progress, v.move(r.token, out, m.now())))
+		stored, err := m.cfg.Store.Update(ctx, t, reaching(reached, v.move(r.token, out, m.now())))
 		switch {
 		case err == nil:
 			return stored, nil
@@ -189,7 +187,8 @@ func (m *Manager) report(t Task, r *Run, v verdict, out Outcome) (Task, error) {
 	}
 }
 
-// reaching makes a move on a record that has come to the given progress.
+// reaching makes a move on a record whose attempt has come to the given progress, so that every end can
+// say how far it was.
 func reaching(p Progress, m Move) Move {
 	return func(t *Task) error {
 		t.Progress = p

@@ -300,6 +300,7 @@ func TestACancelStopsARunningTaskWhateverItReturns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(ctx context.Context, r *tasks.Run) (tasks.Done, error) {
 				_, err := r.CreateFile("half.zip")
+				r.Progress("Packing", 3, 7)
 				<-ctx.Done()
 				return tasks.Done{}, errors.Join(err, answer)
 			}, func(b *bench) {
@@ -312,6 +313,9 @@ func TestACancelStopsARunningTaskWhateverItReturns(t *testing.T) {
 				b.is(task, tasks.StatusCanceled, 1)
 				if task.File != nil {
 					t.Error("a canceled task kept its file")
+				}
+				if task.Error != "Canceled at 3/7 Packing." {
+					t.Errorf("it says %q, not how far it was", task.Error)
 				}
 			})
 		})

@@ -180,13 +180,6 @@ func (r *Run) observe(t Task) {
 	r.news.flush()
 }
 
-// record is the newest record known, as it was stored.
-func (r *Run) record() Task {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.task
-}
-
 // state is the record with live progress laid over it; r.mu is held.
 func (r *Run) state() Task {
 	t := r.task
