@@ -206,6 +206,7 @@ func TestLooksLikeTellsDICOMByItsFirstBytes(t *testing.T) {
 		want bool
 	}{
 		{"a file", explicitFile(name), true},
+		{"a file whose letters are damaged", join(make([]byte, 132), explicitFile(name)[132:]), true},
 		{"a data set", join(explicit(tag.Modality, vr.CS, "CT"), name), true},
 		{"an implicit data set", join(implicit(tag.Modality, "CT")), true},
 		{"a long first value", join(head(tag.TextValue, vr.UT, 100)), false},

@@ -88,7 +88,7 @@ func (d *decoder) start(f *File) error {
 		}
 	case bare:
 		err = d.warn(0, "no preamble: want 128 bytes and the letters DICM")
-	case len(head) > preambleSize && isMeta(head[preambleSize:]):
+	case hasUnmarkedMeta(head):
 		d.pos = preambleSize
 		err = d.warn(128, "the letters DICM are missing at byte 128")
 	default:

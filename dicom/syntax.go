@@ -48,9 +48,9 @@ func syntaxOf(l layout) string {
 
 // LooksLike tells from a file's first bytes whether it is worth giving to Parse: it has the mark of
 // PS3.10 at byte 128, or begins like a data set without a header. 132 bytes or more are needed for a
-// good answer; that a file is whole and sound only Parse can tell.
+// good answer, 144 for a header whose mark is damaged; that a file is whole and sound only Parse can tell.
 func LooksLike(head []byte) bool {
-	if hasMark(head) {
+	if hasMark(head) || hasUnmarkedMeta(head) {
 		return true
 	}
 	_, sure, _ := guessLayout(head, 1<<32)
@@ -60,6 +60,12 @@ func LooksLike(head []byte) bool {
 // hasMark reports whether a preamble and the letters DICM begin the file (PS3.10 section 7.1).
 func hasMark(head []byte) bool {
 	return len(head) >= preambleSize && string(head[128:preambleSize]) == "DICM"
+}
+
+// hasUnmarkedMeta reports whether file meta information stands where it should, behind a preamble whose
+// letters are missing.
+func hasUnmarkedMeta(head []byte) bool {
+	return len(head) >= preambleSize+8 && isMeta(head[preambleSize:]) && explicitLE.fits(head[preambleSize:], 1<<32)
 }
 
 // preambleSize is the length of the preamble with its mark.
