@@ -14,7 +14,7 @@ var (
 	// lower() and instr() know ASCII's cases alone, as the query promises, and take names as bytes.
 	ofReceipt       = `taskId = ? AND "index" > ? AND (? = '' OR instr(lower(name), ?) > 0)`
 	selectReceipts  = "SELECT " + receiptColumns.names() + " FROM receipts WHERE " + ofReceipt + ` ORDER BY "index" LIMIT ?`
-	selectByOutcome = "SELECT " + receiptColumns.names() + " FROM receipts WHERE outcome = ? AND " + ofReceipt + ` ORDER BY "index" LIMIT ?`
+	selectByOutcome = "SELECT " + receiptColumns.names() + " FROM receipts INDEXED BY receipts_outcome WHERE outcome = ? AND " + ofReceipt + ` ORDER BY "index" LIMIT ?`
 )
 
 const countOutcomes = "SELECT outcome, count(*) FROM receipts WHERE taskId = ? GROUP BY outcome"

@@ -14,8 +14,8 @@ import (
 // these chooses groups, a page is the beginning of their merge (see [merge]), and the total is a sum of
 // counters. That costs the same for the first page as for the last and for 100 tasks as for a million.
 //
-// Words, and a range of creation under an order by end, are beyond the groups. Where few tasks match
-// (the words' own index tells) these are fetched and sorted; where many do, the merge soon finds a page.
+// Words are beyond the groups, and so is a range of creation under an order by end. Where few tasks match,
+// which another index tells, these are fetched and sorted; where many do, the merge soon finds a page.
 
 // fewMatches is how many tasks are fetched and sorted rather than looked for in the order of the list.
 const fewMatches = 2000
@@ -27,7 +27,8 @@ type listing struct {
 	order  order
 	groups []group
 	sum    int   // tasks in groups
-	lo, hi place // the page lies between these
+	all    int   // tasks of the query's user
+	reach  reach // where the page lies
 }
 
 func (s *taskStore) List(ctx context.Context, q tasks.Query) (page tasks.Page, err error) {
@@ -70,10 +71,7 @@ func (l *listing) page(ctx context.Context) (page tasks.Page, err error) {
 
 // bounds sets between which places the page lies.
 func (l *listing) bounds() error {
-	l.lo, l.hi = place{at: math.MinInt64}, place{at: math.MaxInt64}
-	if !l.order.ended {
-		l.lo.at, l.hi.at = l.created()
-	}
+	l.reach = l.everywhere()
 	if l.q.Cursor == "" {
 		return nil
 	}
@@ -82,28 +80,32 @@ func (l *listing) bounds() error {
 		return tasks.ErrCursor
 	}
 	if at := (place{at: c.key, id: c.id}); l.order.descending {
-		l.hi = at
+		l.reach.hi = at
 	} else {
-		l.lo = at
+		l.reach.lo = at
 	}
 	return nil
 }
 
-// created is the range of creation that the query asks for, the end excluded.
-func (l *listing) created() (from, to int64) {
-	from, to = math.MinInt64, math.MaxInt64
+// everywhere is the reach of the whole list.
+func (l *listing) everywhere() reach {
+	r := reach{lo: place{at: math.MinInt64}, hi: place{at: math.MaxInt64}, from: math.MinInt64, to: math.MaxInt64}
 	if !l.q.From.IsZero() {
-		from = ceilMillis(l.q.From)
+		r.from = ceilMillis(l.q.From)
 	}
 	if !l.q.To.IsZero() {
-		to = ceilMillis(l.q.To)
+		r.to = ceilMillis(l.q.To)
 	}
-	return from, to
+	if !l.order.ended {
+		r.lo.at, r.hi.at = r.from, r.to
+	}
+	return r
 }
 
 // choose finds the groups that the query selects.
 func (l *listing) choose() error {
 	return groupsOf(l.c, l.q.UserID, func(g group, n int) {
+		l.all += n
 		if l.selects(g) {
 			l.groups = append(l.groups, g)
 			l.sum += n
@@ -120,23 +122,18 @@ func (l *listing) selects(g group) bool {
 		(!l.order.ended || g.status.Final())
 }
 
-// byGroups reports whether the groups alone decide what is in the list.
-func (l *listing) byGroups() bool {
-	return len(l.q.Words) == 0 && (!l.order.ended || l.q.From.IsZero() && l.q.To.IsZero())
-}
-
 // walk takes up to n places that match from the merge of the groups.
 func (l *listing) walk(ctx context.Context, n int) (places []place, err error) {
 	if l.q.Limit == 0 {
 		return nil, nil
 	}
-	m := newMerge(l.c, l.order, l.groups, l.lo, l.hi, n)
+	m := newMerge(l.c, l.order, l.groups, l.reach, n)
 	for len(places) < n {
 		p, ok, err := m.next()
 		if err != nil || !ok {
 			return places, err
 		}
-		if l.byGroups() {
+		if len(l.q.Words) == 0 {
 			places = append(places, p)
 			continue
 		}
@@ -155,7 +152,7 @@ func (l *listing) walk(ctx context.Context, n int) (places []place, err error) {
 // cut takes the page out of all places that match.
 func (l *listing) cut(all []place) (page []place) {
 	for _, p := range all {
-		if l.lo.before(p) && p.before(l.hi) {
+		if l.reach.lo.before(p) && p.before(l.reach.hi) {
 			page = append(page, p)
 		}
 	}

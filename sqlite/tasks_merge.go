@@ -44,7 +44,8 @@ var orders = map[tasks.Sort]order{
 func newOrder(column, direction string) order {
 	sql := `SELECT @, taskId, row FROM tasks
 		WHERE userId = ? AND status = ? AND kind = ? AND lane = ? AND dismissed = ?
-		AND (@, taskId) > (?, ?) AND (@, taskId) < (?, ?) ORDER BY @ #, taskId # LIMIT ?`
+		AND @ IS NOT NULL AND (@, taskId) > (?, ?) AND (@, taskId) < (?, ?)
+		AND createdAt >= ? AND createdAt < ? ORDER BY @ #, taskId # LIMIT ?`
 	sql = strings.NewReplacer("@", column, "#", direction).Replace(sql)
 	return order{ended: column == "endedAt", descending: direction == "DESC", sql: sql}
 }
@@ -59,7 +60,7 @@ func (g group) bind(s *lite.Stmt) *lite.Stmt {
 type merge struct {
 	c       *lite.Conn
 	order   order
-	lo, hi  place
+	reach   reach
 	streams []*stream
 	begun   bool
 	ahead   int // places a stream reads at first
@@ -72,10 +73,15 @@ type stream struct {
 	ended bool
 }
 
-// newMerge merges what the groups have between two places, both excluded. want is about how many places
-// will be asked for.
-func newMerge(c *lite.Conn, o order, groups []group, lo, hi place, want int) *merge {
-	m := &merge{c: c, order: o, lo: lo, hi: hi}
+// A reach bounds a merge: by place, both ends excluded, and by creation, the end excluded.
+type reach struct {
+	lo, hi   place
+	from, to int64
+}
+
+// newMerge merges what the groups have within reach. want is about how many places will be asked for.
+func newMerge(c *lite.Conn, o order, groups []group, r reach, want int) *merge {
+	m := &merge{c: c, order: o, reach: r}
 	m.ahead = min(want, max(2, 4*want/max(len(groups), 1)))
 	for _, g := range groups {
 		m.streams = append(m.streams, &stream{group: g, ahead: m.ahead})
@@ -110,9 +116,9 @@ func (m *merge) next() (p place, ok bool, err error) {
 
 func (m *merge) begin() error {
 	m.begun = true
-	start := m.lo
+	start := m.reach.lo
 	if m.order.descending {
-		start = m.hi
+		start = m.reach.hi
 	}
 	all := m.streams
 	m.streams = nil
@@ -133,11 +139,12 @@ func (m *merge) fetch(s *stream, from place) error {
 	if s.ended {
 		return nil
 	}
-	lo, hi := from, m.hi
+	lo, hi := from, m.reach.hi
 	if m.order.descending {
-		lo, hi = m.lo, from
+		lo, hi = m.reach.lo, from
 	}
-	stmt := s.group.bind(m.c.Stmt(m.order.sql)).Int(lo.at).Text(lo.id).Int(hi.at).Text(hi.id).Int(int64(s.ahead))
+	stmt := s.group.bind(m.c.Stmt(m.order.sql)).Int(lo.at).Text(lo.id).Int(hi.at).Text(hi.id)
+	stmt.Int(m.reach.from).Int(m.reach.to).Int(int64(s.ahead))
 	s.read = s.read[:0]
 	for stmt.Next() {
 		s.read = append(s.read, place{at: stmt.ReadInt(), id: stmt.ReadText(), row: stmt.ReadInt()})

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"math"
 
 	"filmroom/tasks"
 )
@@ -28,9 +27,8 @@ func (l *listing) total(ctx context.Context) (total int, exact bool, err error) 
 
 // countRange counts up to one more than the limit.
 func (l *listing) countRange() (n int, err error) {
-	from, to := l.created()
 	for _, g := range l.groups {
-		s := g.bind(l.c.Stmt(countRange)).Int(from).Int(to).Int(int64(tasks.CountLimit + 1 - n))
+		s := g.bind(l.c.Stmt(countRange)).Int(l.reach.from).Int(l.reach.to).Int(int64(tasks.CountLimit + 1 - n))
 		if s.Next() {
 			n += int(s.ReadInt())
 		}
@@ -43,7 +41,7 @@ func (l *listing) countRange() (n int, err error) {
 
 // countWords counts up to one more than the limit.
 func (l *listing) countWords(ctx context.Context) (n int, err error) {
-	m := newMerge(l.c, l.order, l.groups, place{at: math.MinInt64}, place{at: math.MaxInt64}, tasks.CountLimit)
+	m := newMerge(l.c, l.order, l.groups, l.everywhere(), tasks.CountLimit)
 	for n <= tasks.CountLimit {
 		p, ok, err := m.next()
 		if err != nil || !ok {

@@ -30,11 +30,9 @@ func addWords(tx *tx, row int64, t *tasks.Task) error {
 func (l *listing) few(ctx context.Context) (places []place, ok bool, err error) {
 	var rows []int64
 	switch {
-	case l.byGroups():
-		return nil, false, nil
 	case len(l.q.Words) > 0:
 		rows, ok, err = l.rowsOfWords()
-	default:
+	case l.order.ended && (!l.q.From.IsZero() || !l.q.To.IsZero()):
 		rows, ok, err = l.rowsOfRange()
 	}
 	if err != nil || !ok {
@@ -94,8 +92,9 @@ func (l *listing) users() (users []string) {
 
 // rowsOfRange returns the rows of tasks created in the query's range, when they are few.
 func (l *listing) rowsOfRange() (rows []int64, ok bool, err error) {
-	from, to := l.created()
-	m := newMerge(l.c, orders[tasks.OldestFirst], l.groups, place{at: from}, place{at: to}, fewMatches+1)
+	r := l.everywhere()
+	r.lo.at, r.hi.at = r.from, r.to
+	m := newMerge(l.c, orders[tasks.OldestFirst], l.groups, r, fewMatches+1)
 	for range fewMatches + 1 {
 		p, more, err := m.next()
 		if err != nil || !more {
@@ -141,7 +140,7 @@ func (l *listing) matches(row int64) (bool, error) {
 
 // accepts checks what the groups do not say.
 func (l *listing) accepts(f *facts) bool {
-	if from, to := l.created(); f.createdAt.UnixMilli() < from || f.createdAt.UnixMilli() >= to {
+	if at := f.createdAt.UnixMilli(); at < l.reach.from || at >= l.reach.to {
 		return false
 	}
 	if len(l.q.Words) == 0 {

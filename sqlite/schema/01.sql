@@ -53,7 +53,7 @@ CREATE UNIQUE INDEX tasks_dedupe ON tasks(userId, dedupeKey) WHERE dedupeKey <> 
 
 -- Lists merge the streams of these two that the counters say are not empty; see tasks_list.go.
 CREATE INDEX tasks_created ON tasks(userId, status, kind, lane, dismissed, createdAt, taskId);
-CREATE INDEX tasks_ended ON tasks(userId, status, kind, lane, dismissed, endedAt, taskId) WHERE endedAt IS NOT NULL;
+CREATE INDEX tasks_ended ON tasks(userId, status, kind, lane, dismissed, endedAt, taskId, createdAt) WHERE endedAt IS NOT NULL;
 
 -- Claims and rescues cost the same however many tasks have ended.
 CREATE INDEX tasks_waiting ON tasks(lane, priority, availableAt, taskId) WHERE status = 'queued';
