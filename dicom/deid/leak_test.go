@@ -129,6 +129,7 @@ func TestThePatientIsFoundInTextThatStays(t *testing.T) {
 		{"within a word of one's own, if it is long", "xFrederickson", "x***son"},
 		{"but not within a word, if it is short", "Quuxen", "Quuxen"},
 		{"with an accent", "Quüx", "***"},
+		{"in full-width letters", "ＱＵＵＸ様", "***様"},
 		{"the number with dashes", "no 12-34-567", "no ***"},
 		{"the birth date as Germans write it", "born 04.03.1921", "born ***"},
 		{"the birth date as Americans write it", "born 03/04/1921", "born ***"},

@@ -244,8 +244,8 @@ func TestCompressedFramesAreDecoded(t *testing.T) {
 		t.Errorf("JPEG: %v", got[:16])
 	}
 	r := picture{rows: 1, columns: 4, allocated: 16, stored: 16, photometric: "MONOCHROME2", syntax: uid.RLELossless}
-	r.fragments = [][]byte{rleFrame([]byte{0xFD, 1}, []byte{3, 0, 0x55, 0xAA, 0xFF})}
-	if got := grays(t, r, Options{}); got[0] != 0 || got[1] != 85 || got[2] != 170 || got[3] != 255 {
+	r.fragments = [][]byte{rleFrame([]byte{3, 0, 1, 0, 1}, []byte{0xFF, 0, 0xFF, 0xFF})} // 0, 256, 255, 511
+	if got := grays(t, r, Options{}); got[0] != 0 || got[1] != 128 || got[2] != 127 || got[3] != 255 {
 		t.Errorf("RLE: %v", got)
 	}
 }

@@ -1,0 +1,194 @@
+package deid
+
+import (
+	"filmroom/dicom"
+	"filmroom/dicom/tag"
+	"filmroom/dicom/vr"
+)
+
+// dataset fills out with what of src may leave.
+func (p *pass) dataset(src, out *dicom.Dataset) error {
+	depth := len(p.path)
+	p.path = append(p.path, dicom.Step{})
+	defer func() { p.path = p.path[:depth] }()
+	for t, e := range src.All() {
+		p.path[depth] = dicom.Step{Tag: t}
+		if depth == 0 && p.special(src, out, e) {
+			continue
+		}
+		if err := p.element(src, out, e); err != nil {
+			return err
+		}
+	}
+	if p.plan.options.RetainSafePrivate {
+		p.dropCreators(src, out)
+	}
+	return nil
+}
+
+// special deals with the elements of the outermost data set that the table alone does not decide: the
+// pseudonym's, the marks', the pixels. It reports whether e was one.
+func (p *pass) special(src, out *dicom.Dataset, e *dicom.Element) bool {
+	switch e.Tag {
+	case tag.PatientName, tag.PatientID:
+		p.set(src, e, Pseudonymised, out, vrOf(e), padded(append(p.bytes(), p.subject.Pseudonym...), vr.LO))
+		return true
+	case tag.PatientIdentityRemoved, tag.DeidentificationMethod, tag.DeidentificationMethodCodeSequence,
+		tag.LongitudinalTemporalInformationModified:
+		return true // written anew by mark
+	}
+	if !isPixelData(e.Tag) {
+		return false
+	}
+	p.pixels(src, out, e)
+	return true
+}
+
+// element carries out the plan's treatment of one element.
+func (p *pass) element(src, out *dicom.Dataset, e *dicom.Element) error {
+	what := p.plan.treat(src, e)
+	if e.IsEmpty() && what != remove {
+		out.Set(e) // there is nothing to take from it
+		return nil
+	}
+	if what >= keep {
+		e = wellFormed(src, e)
+	}
+	switch what {
+	case empty:
+		p.set(src, e, Emptied, out, vrOf(e), nil)
+	case dummy:
+		p.dummy(src, out, e)
+	case mapUID:
+		p.uids(src, out, e)
+	case shift:
+		p.shift(src, out, e)
+	case content:
+		return p.content(src, out, e)
+	case graphic:
+		return p.graphic(src, out, e)
+	case keep, clean:
+		return p.keep(src, out, e, what)
+	default:
+		p.note(src, e, Removed, out, nil)
+	}
+	return nil
+}
+
+// set puts an element with a new value in e's place and notes the change, if it is one.
+func (p *pass) set(src *dicom.Dataset, e *dicom.Element, a Action, out *dicom.Dataset, v vr.VR, value []byte) {
+	if e.VR == v && string(e.Value) == string(value) && e.Section == nil && len(e.Items) == 0 {
+		out.Set(e)
+		return
+	}
+	after := p.newElement(e.Tag, v, value)
+	out.Set(after)
+	p.note(src, e, a, out, after)
+}
+
+// vrOf is the VR that a new value of e should have: the one it has, unless the dictionary knows better.
+func vrOf(e *dicom.Element) vr.VR {
+	entry, ok := e.Tag.Lookup()
+	if !ok || entry.Allows(e.VR) {
+		return e.VR
+	}
+	return entry.VR()
+}
+
+// dummy puts a value that fits the VR and says nothing.
+func (p *pass) dummy(src, out *dicom.Dataset, e *dicom.Element) {
+	v := vrOf(e)
+	switch {
+	case v == vr.UI:
+		p.uids(src, out, e)
+	case v != vr.SQ:
+		p.set(src, e, Replaced, out, v, dummyValue(v, vmOf(e.Tag)))
+	default:
+		after := dicom.Sequence(e.Tag, dummyItem(e.Tag))
+		after.Undefined = e.Undefined
+		out.Set(after)
+		p.note(src, e, Replaced, out, after)
+	}
+}
+
+// uids maps each value of a UI element.
+func (p *pass) uids(src, out *dicom.Dataset, e *dicom.Element) {
+	if e.VR == vr.SQ || e.Section != nil {
+		p.note(src, e, Removed, out, nil)
+		return
+	}
+	mapped := p.bytes()
+	changed := false
+	eachValue(e.Value, func(v []byte) {
+		if len(mapped) > 0 || changed {
+			mapped = append(mapped, '\\')
+		}
+		n := len(mapped)
+		mapped = p.appendUID(mapped, v)
+		changed = changed || string(mapped[n:]) != string(v)
+	})
+	if !changed {
+		out.Set(e)
+		return
+	}
+	p.set(src, e, Remapped, out, vr.UI, padded(mapped, vr.UI))
+}
+
+// appendUID adds the UID that stands for old.
+func (p *pass) appendUID(b, old []byte) []byte {
+	if len(old) == 0 || isWellKnown(old) {
+		return append(b, old...)
+	}
+	return appendUID(b, p.mac, old)
+}
+
+// keep leaves an element where it is, without what identifies: a sequence item by item, text searched.
+func (p *pass) keep(src, out *dicom.Dataset, e *dicom.Element, what treatment) error {
+	switch {
+	case e.VR == vr.SQ:
+		return p.sequence(out, e, p.dataset)
+	case e.VR == vr.UI:
+		p.classUID(src, out, e)
+	case e.VR.IsString():
+		p.keepText(src, out, e, what == clean)
+	case isPixelData(e.Tag) || e.Fragments != nil:
+		p.note(src, e, Removed, out, nil) // pixels within a sequence: an icon by another name
+	default:
+		out.Set(e)
+	}
+	return nil
+}
+
+// sequence rewrites each item.
+func (p *pass) sequence(out *dicom.Dataset, e *dicom.Element, rewrite func(src, out *dicom.Dataset) error) error {
+	items := make([]*dicom.Dataset, len(e.Items))
+	block := make([]dicom.Dataset, len(e.Items))
+	last := len(p.path) - 1
+	for i, item := range e.Items {
+		p.path[last].Item = i + 1
+		items[i] = &block[i]
+		items[i].Undefined = item.Undefined
+		if err := rewrite(item, items[i]); err != nil {
+			return err
+		}
+	}
+	p.path[last].Item = 0
+	after := p.newElement(e.Tag, vr.SQ, nil)
+	after.Items, after.Undefined = items, e.Undefined
+	out.Set(after)
+	return nil
+}
+
+// classUID keeps UIDs that name a class; what is no UID at all gets a new one.
+func (p *pass) classUID(src, out *dicom.Dataset, e *dicom.Element) {
+	sound := e.Section == nil
+	eachValue(e.Value, func(v []byte) { sound = sound && (len(v) == 0 || looksLikeUID(v)) })
+	switch {
+	case sound:
+		out.Set(e)
+	case p.mac == nil:
+		p.note(src, e, Removed, out, nil)
+	default:
+		p.uids(src, out, e)
+	}
+}
