@@ -28,9 +28,18 @@ type Store interface {
 	// stale record is never the answer.
 	Update(ctx context.Context, known Task, m Move) (Task, error)
 
-	// Claim takes up to c.Limit tasks of a lane that are queued and whose AvailableAt is not after c.Now,
-	// by Priority, then AvailableAt, then ID, and applies c.Move to each; each is one conditional write.
-	// A task is never returned to two callers. The move may be tried more than once for one task.
+	// Claim takes up to c.Limit waiting tasks of a lane and applies c.Move to each; each is one conditional
+	// write. A task is never returned to two callers. The move may be tried more than once for one task.
+	//
+	// Which: tasks that are queued, whose AvailableAt is not after c.Now, and whose LockKey, if any, no other
+	// task holds. A task holds its lock, and a slot of its lane, while its lease is valid at c.Now; so
+	// both are free again the moment a lease ends or runs out, and nothing has to be given back.
+	//
+	// How many: none while the lane, as it is stored, is paused; else so many that never more than its
+	// Capacity hold a slot, over all processes. A lane that is not stored has no capacity.
+	//
+	// In which order: by Priority; then the partition that holds the fewest slots of this lane, and among
+	// equals the one served longest ago; then by AvailableAt and ID. Among tasks of one LockKey, too.
 	Claim(ctx context.Context, c Claim) ([]Task, error)
 
 	// NextAvailable returns the earliest AvailableAt of a lane's queued tasks, due or not; ok is false
@@ -42,7 +51,7 @@ type Store interface {
 	Renew(ctx context.Context, beats []Beat, until, now time.Time) ([]Renewal, error)
 
 	// Stale returns up to limit processing tasks whose lease has run out at now, oldest first; and, when
-	// owner is not empty, those that are held by any other owner as well.
+	// owner is not empty, those that are held by any other owner than that one and [External] as well.
 	Stale(ctx context.Context, owner string, now time.Time, limit int) ([]Task, error)
 
 	// List returns one page. Its items leave out Journal, Failures, Sealed and Checkpoint.
@@ -51,6 +60,29 @@ type Store interface {
 	// Counts returns how many tasks a user has, by status, kind and dismissed; exact, and cheap however
 	// many there are. An empty userID counts everybody's, by lane as well.
 	Counts(ctx context.Context, userID string) ([]Count, error)
+
+	// Lanes returns the stored lanes by name.
+	Lanes(ctx context.Context) ([]Lane, error)
+
+	// PutLane stores a lane: a new one when l.Rev is 1 and there is none of this name, else in place of
+	// the one whose Rev is one less. [ErrConflict]: somebody else was quicker.
+	PutLane(ctx context.Context, l Lane) error
+
+	// Loads counts, for each lane that has any, the tasks that wait or run at now.
+	Loads(ctx context.Context, now time.Time) ([]Load, error)
+
+	// Ahead counts the tasks of t's lane that are due at now and come before t by Priority, AvailableAt and
+	// ID, no further than [CountLimit].
+	Ahead(ctx context.Context, t Task, now time.Time) (int, error)
+
+	// Holder returns the task that holds a lock at now, or [ErrNotFound].
+	Holder(ctx context.Context, lockKey string, now time.Time) (Task, error)
+
+	// Unfollowed returns up to limit records whose Next is set, oldest first.
+	Unfollowed(ctx context.Context, limit int) ([]Task, error)
+
+	// Delete removes a final task with its log, where its revision still is t.Rev; else [ErrConflict].
+	Delete(ctx context.Context, t Task) error
 
 	// AppendLog keeps lines of attempts, in the order given.
 	AppendLog(ctx context.Context, lines []LogLine) error
@@ -72,6 +104,32 @@ type Claim struct {
 	Limit int
 	Now   time.Time
 	Move  Move // [Claimed] with a lease of its own for each task
+}
+
+// External is the owner of leases of tasks whose work is done by another program, through the API: they
+// outlive the process that took them down.
+const External = "external"
+
+// A Lane is a named queue as people have set it, shared by all processes.
+type Lane struct {
+	Name      string    `json:"name"`
+	Capacity  int       `json:"capacity"` // how many of its tasks run at once, over all processes; 0 starts nothing
+	Paused    bool      `json:"paused"`   // nothing is started; what runs goes on
+	Rate      float64   `json:"rate"`     // tasks started a second at most, 0: no limit
+	Burst     int       `json:"burst"`    // tasks that may start at once under Rate; at least 1 where there is a rate
+	By        string    `json:"by"`       // who changed it last, "" for the configuration
+	Reason    string    `json:"reason"`   // and why
+	ChangedAt time.Time `json:"changedAt"`
+	Rev       int64     `json:"rev"` // counts the changes, from 1
+}
+
+// A Load is what a lane has to do.
+type Load struct {
+	Lane           string
+	Queued         int       // due
+	Scheduled      int       // queued, but for later
+	Processing     int       // under a valid lease
+	OldestQueuedAt time.Time // AvailableAt of the due task that waits longest, zero when none does
 }
 
 // A Beat renews one running task.

@@ -44,6 +44,9 @@ type Task struct {
 	MaxAttempts int       `json:"maxAttempts"` // no automatic attempt begins beyond this one
 	AvailableAt time.Time `json:"availableAt"` // not claimed before
 
+	// Timeout bounds each attempt of this task; 0: what its kind says.
+	Timeout time.Duration `json:"timeout,omitempty"`
+
 	Lease             *Lease    `json:"lease,omitempty"` // set while processing
 	HeartbeatAt       time.Time `json:"heartbeatAt,omitzero"`
 	CancelRequestedAt time.Time `json:"cancelRequestedAt,omitzero"` // a person asked a running task to stop
@@ -56,6 +59,11 @@ type Task struct {
 
 	Downloadable string `json:"downloadable,omitempty"` // MIME type of the file it leaves, "" when it leaves none
 	File         *File  `json:"file,omitempty"`         // set by finished
+
+	// Next is the task to submit once this record stands: the same write that set it ended this task, so a
+	// crash before the successor is stored loses nothing, and its id, chosen already, keeps it from
+	// being stored twice. Cleared when it is; see [Followed].
+	Next *Successor `json:"next,omitempty"`
 
 	Dismissed bool      `json:"dismissed"` // its owner put it out of sight; only final tasks
 	CreatedAt time.Time `json:"createdAt"`
@@ -113,6 +121,15 @@ type Entry struct {
 	Folded  int       `json:"folded,omitempty"`
 }
 
+// A Successor is what a task is to be followed by: the fields of a [Spec] and an id.
+type Successor struct {
+	ID     string          `json:"taskId"`
+	Kind   string          `json:"kind"`
+	Name   string          `json:"name"`
+	Args   json.RawMessage `json:"args,omitempty"`
+	Sealed []byte          `json:"sealed,omitempty"`
+}
+
 // File is the download a finished task leaves.
 type File struct {
 	Name      string    `json:"name"` // offered to browsers; any Unicode
@@ -144,6 +161,10 @@ func (t Task) Clone() Task {
 	if t.File != nil {
 		f := *t.File
 		t.File = &f
+	}
+	if t.Next != nil {
+		n := *t.Next
+		t.Next = &n
 	}
 	t.Failures = slices.Clone(t.Failures)
 	t.Journal = slices.Clone(t.Journal)

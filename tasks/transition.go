@@ -130,6 +130,30 @@ func Finished(token string, done Outcome, now time.Time) Move {
 	})
 }
 
+// EndedWith makes an ending move that also names the task to follow, if the move ends the task for good.
+func EndedWith(next *Successor, m Move) Move {
+	return func(t *Task) error {
+		if err := m(t); err != nil {
+			return err
+		}
+		if t.Status.Final() {
+			t.Next = next
+		}
+		return nil
+	}
+}
+
+// Followed records that the successor is stored.
+func Followed(id string) Move {
+	return func(t *Task) error {
+		if t.Next == nil || t.Next.ID != id {
+			return ErrUnchanged
+		}
+		t.Next = nil
+		return nil
+	}
+}
+
 // An Outcome is what a successful attempt leaves.
 type Outcome struct {
 	Result   json.RawMessage // JSON for programs, nil for none
