@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,10 +22,17 @@ type Spec struct {
 	IdempotencyKey string // at most one task of the person has it; "" for none
 	AvailableAt    time.Time
 	Lane           string // for Register alone; a kind's tasks wait in the kind's lane
+
+	Priority     int           // lower runs first, 0: DefaultPriority
+	LockKey      string        // one task of a key runs at a time, over all lanes and processes; "" for none
+	PartitionKey string        // fair share between these; "": the person
+	MaxAttempts  int           // 0: what the kind says
+	Timeout      time.Duration // of each attempt; 0: what the kind says
+	Dedupe       bool          // an equal task of the person that has not ended is returned instead
 }
 
 // Submit stores a task for its lane to run. With [ErrDuplicate] it returns the task that already has the
-// idempotency key.
+// idempotency key, or (Dedupe) asks for the same and has not ended.
 func (m *Manager) Submit(ctx context.Context, p Person, s Spec) (Task, error) {
 	k, ok := m.cfg.Kinds.get(s.Kind)
 	if !ok {
@@ -37,7 +45,8 @@ func (m *Manager) Submit(ctx context.Context, p Person, s Spec) (Task, error) {
 	if err := k.check(t.Args); err != nil {
 		return Task{}, fmt.Errorf("submit %s: %w", s.Kind, err)
 	}
-	t.Lane, t.MaxAttempts, t.Downloadable = k.Lane, k.Retry.MaxAttempts, k.Downloadable
+	t.Lane, t.Downloadable = k.Lane, k.Downloadable
+	t.MaxAttempts = cmp.Or(s.MaxAttempts, k.Retry.MaxAttempts)
 	stored, err := m.cfg.Store.Insert(ctx, Submitted(t, m.now()))
 	if err != nil {
 		return stored, err
@@ -55,8 +64,13 @@ func (s Spec) record(p Person) (Task, error) {
 	if id == "" {
 		id = NewID()
 	}
-	return Task{ID: id, UserID: p.UserID, UserEmail: p.Email, Kind: s.Kind, Name: printable(s.Name, maxName), Lane: s.Lane,
-		Args: args, Sealed: s.Sealed, IdempotencyKey: s.IdempotencyKey, AvailableAt: s.AvailableAt}, nil
+	t := Task{ID: id, UserID: p.UserID, UserEmail: p.Email, Kind: s.Kind, Name: printable(s.Name, maxName), Lane: s.Lane,
+		Args: args, Sealed: s.Sealed, IdempotencyKey: s.IdempotencyKey, AvailableAt: s.AvailableAt,
+		Priority: s.Priority, LockKey: s.LockKey, PartitionKey: s.PartitionKey, Timeout: s.Timeout}
+	if s.Dedupe {
+		t.DedupeKey, err = DedupeKey(s.Kind, args)
+	}
+	return t, err
 }
 
 // A Handle is a task whose work runs in the caller. It ends with Finish or Fail; a crash leaves it
@@ -113,7 +127,7 @@ func (h *Handle) end(ctx context.Context, res result) error {
 
 // Cancel stops a waiting task at once and asks a running one to stop.
 func (m *Manager) Cancel(ctx context.Context, p Person, id string) (Task, error) {
-	t, err := m.move(ctx, p, id, CancelRequested(p.Email, m.now()))
+	t, err := m.move(ctx, p, id, func(now time.Time) Move { return CancelRequested(p.Email, now) })
 	if err != nil {
 		return t, err
 	}
@@ -137,7 +151,7 @@ func (m *Manager) Retry(ctx context.Context, p Person, id string) (Task, error) 
 		return t, err
 	}
 	k, _ := m.cfg.Kinds.get(t.Kind)
-	return m.move(ctx, p, id, RetriedByPerson(p.Email, k.Retry.MaxAttempts, m.now()))
+	return m.move(ctx, p, id, func(now time.Time) Move { return RetriedByPerson(p.Email, k.Retry.MaxAttempts, now) })
 }
 
 // Retryable reports whether Retry would take this task.
@@ -158,16 +172,16 @@ func (m *Manager) rerun(ctx context.Context, t Task) error {
 
 // Dismiss puts a final task out of its owner's sight, or back into it.
 func (m *Manager) Dismiss(ctx context.Context, p Person, id string, dismissed bool) (Task, error) {
-	return m.move(ctx, p, id, DismissedBy(p.Email, dismissed, m.now()))
+	return m.move(ctx, p, id, func(now time.Time) Move { return DismissedBy(p.Email, dismissed, now) })
 }
 
 // move makes a person's move of a task that is theirs to move. What is so already is no error.
-func (m *Manager) move(ctx context.Context, p Person, id string, mv Move) (Task, error) {
+func (m *Manager) move(ctx context.Context, p Person, id string, mv func(now time.Time) Move) (Task, error) {
 	t, err := m.record(ctx, p, id)
 	if err != nil {
 		return t, err
 	}
-	stored, err := m.cfg.Store.Update(ctx, t, mv)
+	stored, err := m.cfg.Store.Update(ctx, t, EndedWith(m.follow(ctx, t), mv(m.now())))
 	if err == nil {
 		m.moved(ctx, stored)
 	} else if errors.Is(err, ErrUnchanged) {

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,7 +25,6 @@ func (m *Manager) start(t Task, l *lane, claimedAt time.Time) {
 	if !ok {
 		k = unknownKind(t)
 	}
-	l.take()
 	_ = m.enter() // lanes have ended before Stop closes the door
 	r := m.open(t, k, l, claimedAt)
 	waited := t.StartedAt.Sub(t.AvailableAt)
@@ -59,8 +59,8 @@ func (m *Manager) enter() error {
 func (m *Manager) open(t Task, k *Kind, l *lane, leasedAt time.Time) *Run {
 	r := &Run{m: m, kind: k, lane: l, token: t.Lease.Token, task: t, ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
-	if k.Timeout > 0 {
-		timed, release := context.WithTimeoutCause(r.ctx, k.Timeout, ErrTimeout)
+	if limit := cmp.Or(t.Timeout, k.Timeout); limit > 0 {
+		timed, release := context.WithTimeoutCause(r.ctx, limit, ErrTimeout)
 		r.ctx = timed
 		context.AfterFunc(r.ctx, release)
 	}
@@ -112,7 +112,7 @@ func (m *Manager) conclude(r *Run, res result) {
 	out, err := m.outcome(r, reached, file, res)
 	v := classify(err, cause, t, r.kind)
 	m.tell(t, v, err)
-	stored, err := m.report(r, t, v, reached, out)
+	stored, err := m.report(r, t, v, reached, out, m.follow(context.WithoutCancel(r.ctx), t))
 	if file != nil && (err != nil || stored.File == nil) {
 		if err := file.discard(); err != nil {
 			m.log.Warn("a result file was left behind until the next sweep", "task", t.ID, "err", err)
@@ -163,14 +163,14 @@ func (m *Manager) tell(t Task, v verdict, err error) {
 }
 
 // report stores the end of an attempt, as often as it takes while the lease lasts.
-func (m *Manager) report(r *Run, t Task, v verdict, reached Progress, out Outcome) (Task, error) {
+func (m *Manager) report(r *Run, t Task, v verdict, reached Progress, out Outcome, next *Successor) (Task, error) {
 	if v.event == "" {
 		return t, ErrLeaseLost
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), storeTimeout)
 	defer cancel()
 	for pause := 50 * time.Millisecond; ; pause *= 2 {
-		stored, err := m.cfg.Store.Update(ctx, t, reaching(reached, v.move(r.token, out, m.now())))
+		stored, err := m.cfg.Store.Update(ctx, t, EndedWith(next, reaching(reached, v.move(r.token, out, m.now()))))
 		switch {
 		case err == nil:
 			return stored, nil

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,7 +102,7 @@ func classify(err, cause error, t Task, k *Kind) verdict {
 	case errors.Is(cause, ErrShutdown):
 		return verdict{event: EventInterrupted}
 	}
-	f, retry := failed(err, cause, k)
+	f, retry := failed(err, cause, t, k)
 	if !retry || t.Attempt >= t.MaxAttempts {
 		return verdict{event: EventFailed, failure: f}
 	}
@@ -113,14 +114,14 @@ func classify(err, cause error, t Task, k *Kind) verdict {
 }
 
 // failed words a failure for the task's owner and says whether another attempt could help.
-func failed(err, cause error, k *Kind) (f Failure, retry bool) {
+func failed(err, cause error, t Task, k *Kind) (f Failure, retry bool) {
 	f = Failure{Cause: CauseError, Message: forOwner(err)}
 	if _, ok := errors.AsType[*panicError](err); ok {
 		f.Cause = CausePanic
 		return f, true
 	}
 	if errors.Is(cause, ErrTimeout) {
-		f.Cause, f.Message = CauseTimeout, fmt.Sprintf("It took longer than the %s it may take.", k.Timeout)
+		f.Cause, f.Message = CauseTimeout, fmt.Sprintf("It took longer than the %s it may take.", cmp.Or(t.Timeout, k.Timeout))
 		return f, true
 	}
 	if _, ok := errors.AsType[*argumentsError](err); ok {

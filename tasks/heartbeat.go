@@ -58,10 +58,11 @@ func (m *Manager) look(ctx context.Context) {
 	if err := m.rescue(ctx, ""); err != nil && ctx.Err() == nil {
 		m.log.Error("rescue tasks", "err", err)
 	}
+	if err := m.catchUp(ctx); err != nil && ctx.Err() == nil {
+		m.log.Error("submit successors", "err", err)
+	}
 	if _, shared := m.cfg.Store.(Watcher); shared {
-		for _, l := range m.lanes {
-			l.wake()
-		}
+		m.lookAtLanes(ctx)
 	}
 }
 
@@ -87,7 +88,7 @@ func (m *Manager) rescue(ctx context.Context, owner string) error {
 func (m *Manager) rescueOne(ctx context.Context, t Task, owner string) error {
 	k, known := m.cfg.Kinds.get(t.Kind)
 	a := Abandoned{Rerunnable: known && k.Rerunnable, DeadOwner: owner != "" && t.Lease.Owner != owner}
-	stored, err := m.cfg.Store.Update(ctx, t, Rescued(a, m.now()))
+	stored, err := m.cfg.Store.Update(ctx, t, EndedWith(m.follow(ctx, t), Rescued(a, m.now())))
 	if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) {
 		return nil // somebody was quicker
 	}
@@ -102,19 +103,18 @@ func (m *Manager) rescueOne(ctx context.Context, t Task, owner string) error {
 	return nil
 }
 
-// follow tells viewers here of what other processes do, and wakes lanes for what they submit.
-func (m *Manager) follow(ctx context.Context, w Watcher) {
+func (m *Manager) lookAtLanes(ctx context.Context) {
+	if err := m.refreshLanes(ctx); err != nil && ctx.Err() == nil {
+		m.log.Error("look at the lanes", "err", err)
+	}
+	m.wakeLanes()
+}
+
+// watch tells viewers here of what other processes do, and wakes lanes for what they submit or free.
+func (m *Manager) watch(ctx context.Context, w Watcher) {
+	news := News{Task: m.elsewhere, Lanes: func() { m.lookAtLanes(ctx) }}
 	for ctx.Err() == nil {
-		err := w.Watch(ctx, m.Boot(), func(t Task) {
-			if m.runOf(t.ID) == nil {
-				m.broker.publish(t)
-			} else {
-				m.heard(t)
-			}
-			if l := m.lanes[t.Lane]; l != nil && t.Status == StatusQueued {
-				l.wake()
-			}
-		})
+		err := w.Watch(ctx, m.Boot(), news)
 		if ctx.Err() != nil {
 			return
 		}
@@ -123,6 +123,17 @@ func (m *Manager) follow(ctx context.Context, w Watcher) {
 		case <-ctx.Done():
 		case <-time.After(claimPause):
 		}
+	}
+}
+
+func (m *Manager) elsewhere(t Task) {
+	if m.runOf(t.ID) != nil {
+		m.heard(t)
+		return
+	}
+	m.broker.publish(t)
+	if t.Status != StatusProcessing {
+		m.wakeLanes() // it waits, or has freed a slot or a lock
 	}
 }
 

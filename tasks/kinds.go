@@ -30,6 +30,8 @@ type Kind struct {
 	// Ended, if set, is called once a final status is stored, by the process that stored it. A crash
 	// may swallow the call, so it only hurries what a sweep would do as well.
 	Ended func(ctx context.Context, t Task)
+	// Pruned, if set, is called once the record of a task was removed by retention, under the same rule.
+	Pruned func(ctx context.Context, t Task)
 
 	run   func(ctx context.Context, r *Run) (Done, error)
 	check func(args json.RawMessage) error

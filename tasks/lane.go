@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // claimBatch bounds how many tasks one claim takes, so that a wide lane starts its first soon.
@@ -12,15 +14,40 @@ const claimBatch = 64
 // claimPause is how long a lane waits after the store failed it.
 const claimPause = time.Second
 
-// A lane is a named queue with a capacity. Only its own loop takes slots, so that a free slot seen is a
-// free slot had; runs give them back.
+// A lane is this process's view of a [Lane]. Only its own loop claims, so that a slot seen free here is
+// not taken by somebody else here; what other processes hold, the store knows.
 type lane struct {
-	name     string
-	capacity int
-	wakeup   chan struct{} // holds one: there may be work, or a slot
+	name   string
+	wakeup chan struct{} // holds one: there may be work, a slot, or another setting
 
 	mu      sync.Mutex
+	set     Lane
+	rate    *rate.Limiter
 	running int
+}
+
+func newLane(set Lane) *lane {
+	l := &lane{name: set.Name, wakeup: make(chan struct{}, 1)}
+	l.setting(set, 1)
+	return l
+}
+
+// setting takes in what people have set. A rate is shared evenly by the processes there are.
+func (l *lane) setting(set Lane, processes int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	limit, burst := rate.Inf, 0
+	if set.Rate > 0 {
+		limit, burst = rate.Limit(set.Rate/float64(processes)), max(set.Burst, 1)
+	}
+	if l.rate == nil || l.rate.Limit() == rate.Inf {
+		l.rate = rate.NewLimiter(limit, burst) // begins with its burst
+	} else {
+		l.rate.SetLimit(limit)
+		l.rate.SetBurst(burst)
+	}
+	l.set = set
+	l.wake()
 }
 
 func (l *lane) wake() {
@@ -30,16 +57,33 @@ func (l *lane) wake() {
 	}
 }
 
-func (l *lane) free() int {
+// room is how many tasks may be claimed at now; when none may because of the rate, wait says how long
+// that lasts.
+func (l *lane) room(now time.Time) (n int, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return max(l.capacity-l.running, 0)
+	if l.set.Paused {
+		return 0, 0
+	}
+	n = min(max(l.set.Capacity-l.running, 0), claimBatch)
+	if n == 0 || l.rate.Limit() == rate.Inf {
+		return n, 0
+	}
+	tokens := l.rate.TokensAt(now)
+	if tokens < 1 {
+		return 0, time.Duration((1 - tokens) / float64(l.rate.Limit()) * float64(time.Second))
+	}
+	return min(n, int(tokens)), 0
 }
 
-func (l *lane) take() {
+// took notes that n tasks were claimed at now.
+func (l *lane) took(n int, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.running++
+	l.running += n
+	if l.rate.Limit() != rate.Inf {
+		l.rate.AllowN(now, n)
+	}
 }
 
 func (l *lane) giveBack() {
@@ -49,8 +93,14 @@ func (l *lane) giveBack() {
 	l.wake()
 }
 
+func (l *lane) stats() LaneStats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return LaneStats{l.name, l.set.Capacity, l.running}
+}
+
 // serve starts a lane's tasks until ctx ends. It sleeps while there is nothing to do: until it is woken
-// by a submit or a slot, or until the time of its next task.
+// by a submit, a slot, a lock or a setting, or until the time of its next task.
 func (m *Manager) serve(ctx context.Context, l *lane) {
 	for ctx.Err() == nil {
 		var due <-chan time.Time
@@ -74,19 +124,21 @@ func (m *Manager) serve(ctx context.Context, l *lane) {
 // again; ok is false when only a wake-up can bring work.
 func (m *Manager) fill(ctx context.Context, l *lane) (wait time.Duration, ok bool) {
 	for ctx.Err() == nil {
-		want := min(l.free(), claimBatch)
-		if want == 0 || len(m.Health()) > 0 {
-			return m.cfg.RescueInterval, want > 0
+		want, wait := l.room(m.now())
+		switch {
+		case want == 0:
+			return wait, wait > 0
+		case len(m.Health()) > 0:
+			return m.cfg.RescueInterval, true
 		}
 		got, err := m.claim(ctx, l, want)
 		if err != nil {
 			m.log.Error("claim tasks", "lane", l.name, "err", err)
 			return claimPause, true
 		}
-		if got == want {
-			continue
+		if got < want {
+			return m.untilNext(ctx, l)
 		}
-		return m.untilNext(ctx, l)
 	}
 	return 0, false
 }
@@ -100,6 +152,7 @@ func (m *Manager) claim(ctx context.Context, l *lane, n int) (int, error) {
 	claimed, err := m.cfg.Store.Claim(ctx, Claim{Lane: l.name, Limit: n, Now: now, Move: func(t *Task) error {
 		return Claimed(m.lease(now), now)(t)
 	}})
+	l.took(len(claimed), now)
 	for _, t := range claimed {
 		m.start(t, l, now)
 	}
@@ -110,14 +163,16 @@ func (m *Manager) lease(now time.Time) Lease {
 	return Lease{Owner: m.Boot(), Token: NewID(), ExpiresAt: now.Add(m.cfg.LeaseTTL)}
 }
 
+// untilNext is how long until a lane's next task is due. A task that is due and was not claimed waits for a
+// lock or a slot: here their release wakes the lane, elsewhere it is told of, and what a crash holds
+// comes free with the next rescue.
 func (m *Manager) untilNext(ctx context.Context, l *lane) (time.Duration, bool) {
 	at, ok, err := m.cfg.Store.NextAvailable(ctx, l.name)
 	if err != nil {
 		return claimPause, ctx.Err() == nil
 	}
-	if !ok {
-		return 0, false
+	if wait := at.Sub(m.now()); ok && wait > 0 {
+		return min(wait, m.cfg.RescueInterval), true
 	}
-	// What is due but was not claimed is being claimed elsewhere, or came in just now.
-	return max(at.Sub(m.now()), time.Millisecond), true
+	return m.cfg.RescueInterval, ok
 }

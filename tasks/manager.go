@@ -23,7 +23,7 @@ type Config struct {
 	Store   Store
 	Results *ResultDir
 	Kinds   *Kinds
-	Lanes   map[string]int // capacity of each lane: how many of its tasks run at once
+	Lanes   map[string]int // capacities of lanes that are not stored yet; stored settings win
 
 	ProgressInterval time.Duration // 300 ms: least time between two updates of one task
 	Heartbeat        time.Duration // 10 s: how often leases are renewed
@@ -32,6 +32,13 @@ type Config struct {
 	AttemptGrace     time.Duration // 10 s: for a runner whose context has ended
 	ShutdownGrace    time.Duration // 30 s: for running attempts at Stop, before their contexts end
 	ResultTTL        time.Duration // 168 h: until a download expires
+	ExternalTTL      time.Duration // 60 s: how long a task that another program reports may be silent
+
+	// Retention is how long final tasks are kept after their end, by status; at least a day. A status that
+	// is missing, or negative, is kept for good.
+	Retention map[Status]time.Duration
+	// Follow, if set, is asked before a task ends what should follow it, or nil for nothing; see [Successor].
+	Follow func(ctx context.Context, ending Task) *Successor
 
 	// SoleOwner says that the caller can prove all other owners of leases dead, because it holds the
 	// lock of the data directory. Start then rescues everything that another owner left.
@@ -93,7 +100,7 @@ func NewManager(cfg Config) (*Manager, error) {
 		if capacity < 0 {
 			mistakes = append(mistakes, fmt.Errorf("lane %q has capacity %d: it must be 0 or more", name, capacity))
 		}
-		m.lanes[name] = &lane{name: name, capacity: capacity, wakeup: make(chan struct{}, 1)}
+		m.lanes[name] = newLane(Lane{Name: name, Capacity: capacity})
 	}
 	for _, name := range cfg.Kinds.Names() {
 		if k, _ := cfg.Kinds.get(name); m.lanes[k.Lane] == nil {
@@ -109,7 +116,7 @@ func (c *Config) defaults() {
 		value time.Duration
 	}{
 		{&c.ProgressInterval, 300 * time.Millisecond}, {&c.Heartbeat, 10 * time.Second}, {&c.LeaseTTL, time.Minute},
-		{&c.RescueInterval, 10 * time.Second}, {&c.AttemptGrace, 10 * time.Second},
+		{&c.RescueInterval, 10 * time.Second}, {&c.AttemptGrace, 10 * time.Second}, {&c.ExternalTTL, time.Minute},
 		{&c.ShutdownGrace, 30 * time.Second}, {&c.ResultTTL, 168 * time.Hour},
 	} {
 		if *d.field <= 0 {
@@ -144,8 +151,12 @@ func (m *Manager) Start(ctx context.Context) error {
 	if m.cfg.SoleOwner {
 		owner = m.Boot()
 	}
-	if err := m.rescue(ctx, owner); err != nil {
-		return fmt.Errorf("start tasks: %w", err)
+	for _, step := range []func(context.Context) error{
+		m.storeLanes, func(ctx context.Context) error { return m.rescue(ctx, owner) }, m.catchUp,
+	} {
+		if err := step(ctx); err != nil {
+			return fmt.Errorf("start tasks: %w", err)
+		}
 	}
 	fetch, stopFetch := context.WithCancel(context.WithoutCancel(ctx))
 	loops, stopLoops := context.WithCancel(context.WithoutCancel(ctx))
@@ -156,11 +167,11 @@ func (m *Manager) Start(ctx context.Context) error {
 	m.loops.Go(func() { every(loops, m.cfg.Heartbeat, m.beat) })
 	m.loops.Go(func() { every(loops, m.cfg.RescueInterval, m.look) })
 	m.loops.Go(func() {
-		m.sweep(loops)
-		every(loops, sweepInterval, m.sweep)
+		m.tidy(loops)
+		every(loops, sweepInterval, m.tidy)
 	})
 	if w, ok := m.cfg.Store.(Watcher); ok {
-		m.loops.Go(func() { m.follow(loops, w) })
+		m.loops.Go(func() { m.watch(loops, w) })
 	}
 	return nil
 }
@@ -214,6 +225,12 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context))
 	}
 }
 
+// tidy removes what is no longer kept.
+func (m *Manager) tidy(ctx context.Context) {
+	m.prune(ctx)
+	m.sweep(ctx)
+}
+
 // live returns the attempts under a lease here.
 func (m *Manager) live() []*Run {
 	m.mu.Lock()
@@ -250,8 +267,15 @@ func (m *Manager) moved(ctx context.Context, t Task) {
 		return
 	}
 	m.broker.publish(t)
-	if l := m.lanes[t.Lane]; l != nil && t.Status == StatusQueued {
+	if t.LockKey != "" && t.Status != StatusProcessing {
+		m.wakeLanes() // whoever waits for the lock, in whatever lane
+	} else if l := m.lanes[t.Lane]; l != nil && t.Status == StatusQueued {
 		l.wake()
+	}
+	if t.Next != nil {
+		if err := m.followed(ctx, t); err != nil {
+			m.log.Error("submit a successor; it is tried again", "task", t.ID, "err", err)
+		}
 	}
 	if k, ok := m.cfg.Kinds.get(t.Kind); ok && t.Status.Final() && k.Ended != nil {
 		k.Ended(ctx, t)

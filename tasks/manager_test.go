@@ -51,8 +51,8 @@ func runGated(t *testing.T, w func(ctx context.Context, r *tasks.Run, gate <-cha
 		gate := make(chan struct{})
 		b := prepare(t, taskstest.NewMemory(), func(ctx context.Context, r *tasks.Run) (tasks.Done, error) { return w(ctx, r, gate) })
 		b.start()
+		defer func() { b.stop() }() // of whatever process it is by then
 		play(b, sync.OnceFunc(func() { close(gate) }))
-		b.stop()
 	})
 }
 

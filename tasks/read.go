@@ -177,7 +177,7 @@ type LaneStats struct {
 func (m *Manager) Stats() Stats {
 	s := Stats{Viewers: m.broker.viewers(), Abandoned: int(m.abandoned.Load())}
 	for _, l := range m.lanes {
-		s.Lanes = append(s.Lanes, LaneStats{l.name, l.capacity, l.capacity - l.free()})
+		s.Lanes = append(s.Lanes, l.stats())
 	}
 	slices.SortFunc(s.Lanes, func(a, b LaneStats) int { return strings.Compare(a.Name, b.Name) })
 	return s

@@ -24,8 +24,11 @@ func NewResultDir(dir string) (*ResultDir, error) {
 	return &ResultDir{dir}, nil
 }
 
-func (d *ResultDir) create(t Task) (*resultFile, error) {
-	path := filepath.Join(t.ID, fmt.Sprintf("%d.%s", t.Attempt, t.Lease.Token))
+func (d *ResultDir) create(t Task) (*resultFile, error) { return d.createNamed(t, t.Lease.Token) }
+
+// createNamed opens a file of the present attempt, told apart from others by an id of ours.
+func (d *ResultDir) createNamed(t Task, id string) (*resultFile, error) {
+	path := filepath.Join(t.ID, fmt.Sprintf("%d.%s", t.Attempt, id))
 	if err := os.MkdirAll(filepath.Join(d.dir, t.ID), 0o700); err != nil {
 		return nil, fmt.Errorf("create result: %w", err)
 	}

@@ -91,11 +91,19 @@ type Store interface {
 	Log(ctx context.Context, taskID string, after int64, limit int) ([]LogLine, error)
 }
 
-// A Watcher is a [Store] that can tell of tasks which other processes change. Watch calls changed with the
-// newest record of each, soon after (a second at most while another process is registered under an owner
-// other than ours), until ctx ends. It may repeat itself and may leave out intermediate states, never the last.
+// A Watcher is a [Store] that several processes may share. Watch tells of what the others do, soon after (a
+// second at most, and only while another process is registered under an owner other than ours), until ctx
+// ends. It may repeat itself and may leave out intermediate states, never the last.
 type Watcher interface {
-	Watch(ctx context.Context, owner string, changed func(Task)) error
+	Watch(ctx context.Context, owner string, news News) error
+	// Processes counts the processes that are registered, ours included: at least 1.
+	Processes(ctx context.Context) (int, error)
+}
+
+// News is what a [Watcher] calls.
+type News struct {
+	Task  func(Task) // the newest record of a task that changed
+	Lanes func()     // the settings of lanes may have changed
 }
 
 // A Claim asks for waiting tasks.

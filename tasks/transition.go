@@ -100,6 +100,15 @@ func Checkpointed(token string, data []byte, now time.Time) Move {
 	})
 }
 
+// FileAttached names the download that a task will leave, before its end. Nobody gets it until then.
+func FileAttached(token, mime string, f *File, now time.Time) Move {
+	return held(token, now, func(t *Task) error {
+		t.Downloadable, t.File = mime, f
+		t.UpdatedAt = Millis(now)
+		return nil
+	})
+}
+
 // RetryScheduled ends an attempt that failed and lets the next one begin at at.
 func RetryScheduled(token string, f Failure, at, now time.Time) Move {
 	return ending(token, now, func(t *Task) error {

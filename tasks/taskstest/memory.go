@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,14 +16,19 @@ import (
 // A Memory is a [tasks.Store] in a map under one lock: the reference that reads like the promises, for tests
 // of what stands above a store. It passes the suite.
 type Memory struct {
-	mu    sync.Mutex
-	tasks map[string]tasks.Task
-	lines []tasks.LogLine
-	fail  func(method string) error
+	mu     sync.Mutex
+	tasks  map[string]tasks.Task
+	lines  []tasks.LogLine
+	lanes  map[string]tasks.Lane
+	served map[string]int // when a partition of a lane was served last, by lane and partition
+	turn   int
+	fail   func(method string) error
 }
 
 // NewMemory makes an empty store.
-func NewMemory() *Memory { return &Memory{tasks: map[string]tasks.Task{}} }
+func NewMemory() *Memory {
+	return &Memory{tasks: map[string]tasks.Task{}, lanes: map[string]tasks.Lane{}, served: map[string]int{}}
+}
 
 // Fail has every later call ask f, with the method's name, for an error to return; nil ends that.
 func (m *Memory) Fail(f func(method string) error) {
@@ -97,22 +103,52 @@ func (m *Memory) Claim(ctx context.Context, c tasks.Claim) ([]tasks.Task, error)
 		return nil, err
 	}
 	defer m.mu.Unlock()
-	due := m.where(func(t *tasks.Task) bool {
-		return t.Lane == c.Lane && t.Status == tasks.StatusQueued && !t.AvailableAt.After(c.Now)
-	}, func(a, b tasks.Task) int {
-		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.AvailableAt.Compare(b.AvailableAt), cmp.Compare(a.ID, b.ID))
-	})
+	l := m.lanes[c.Lane]
+	if l.Paused {
+		return nil, nil
+	}
 	var claimed []tasks.Task
-	for _, t := range due {
-		if len(claimed) == c.Limit {
+	for len(claimed) < c.Limit && len(m.holders(c.Lane, c.Now)) < l.Capacity {
+		next, ok := m.claimNext(c)
+		if !ok {
 			break
 		}
-		if next, err := tasks.Apply(t, c.Move); err == nil {
-			m.tasks[t.ID] = next
-			claimed = append(claimed, next.Clone())
-		}
+		claimed = append(claimed, next.Clone())
 	}
 	return claimed, nil
+}
+
+// holders are the tasks that hold a slot of a lane; the lock is held.
+func (m *Memory) holders(lane string, now time.Time) []tasks.Task {
+	return m.where(func(t *tasks.Task) bool { return t.Lane == lane && t.Leased(now) }, nil)
+}
+
+// claimNext claims the one task whose turn it is.
+func (m *Memory) claimNext(c tasks.Claim) (tasks.Task, bool) {
+	slots := map[string]int{}
+	for _, t := range m.holders(c.Lane, c.Now) {
+		slots[t.PartitionKey]++
+	}
+	due := m.where(func(t *tasks.Task) bool {
+		return t.Lane == c.Lane && t.Status == tasks.StatusQueued && !t.AvailableAt.After(c.Now) && !m.locked(t.LockKey, c.Now)
+	}, func(a, b tasks.Task) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(slots[a.PartitionKey], slots[b.PartitionKey]),
+			cmp.Compare(m.served[c.Lane+"/"+a.PartitionKey], m.served[c.Lane+"/"+b.PartitionKey]),
+			a.AvailableAt.Compare(b.AvailableAt), cmp.Compare(a.ID, b.ID))
+	})
+	for _, t := range due {
+		if next, err := tasks.Apply(t, c.Move); err == nil {
+			m.tasks[t.ID] = next
+			m.turn++
+			m.served[c.Lane+"/"+t.PartitionKey] = m.turn
+			return next, true
+		}
+	}
+	return tasks.Task{}, false
+}
+
+func (m *Memory) locked(key string, now time.Time) bool {
+	return key != "" && len(m.where(func(t *tasks.Task) bool { return t.LockKey == key && t.Leased(now) }, nil)) > 0
 }
 
 func (m *Memory) NextAvailable(ctx context.Context, lane string) (at time.Time, ok bool, err error) {
@@ -152,7 +188,7 @@ func (m *Memory) Stale(ctx context.Context, owner string, now time.Time, limit i
 	}
 	defer m.mu.Unlock()
 	stale := m.where(func(t *tasks.Task) bool {
-		return t.Status == tasks.StatusProcessing && (!t.Leased(now) || owner != "" && t.Lease.Owner != owner)
+		return t.Status == tasks.StatusProcessing && (!t.Leased(now) || owner != "" && t.Lease.Owner != owner && t.Lease.Owner != tasks.External)
 	}, func(a, b tasks.Task) int {
 		return cmp.Or(a.Lease.ExpiresAt.Compare(b.Lease.ExpiresAt), cmp.Compare(a.ID, b.ID))
 	})
@@ -234,4 +270,98 @@ func (m *Memory) where(fits func(*tasks.Task) bool, order func(a, b tasks.Task) 
 		slices.SortFunc(out, order)
 	}
 	return out
+}
+
+func (m *Memory) Lanes(ctx context.Context) ([]tasks.Lane, error) {
+	if err := m.enter(ctx, "Lanes"); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Values(m.lanes), func(a, b tasks.Lane) int { return cmp.Compare(a.Name, b.Name) }), nil
+}
+
+func (m *Memory) PutLane(ctx context.Context, l tasks.Lane) error {
+	if err := m.enter(ctx, "PutLane"); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	if m.lanes[l.Name].Rev != l.Rev-1 {
+		return tasks.ErrConflict
+	}
+	m.lanes[l.Name] = l
+	return nil
+}
+
+func (m *Memory) Loads(ctx context.Context, now time.Time) ([]tasks.Load, error) {
+	if err := m.enter(ctx, "Loads"); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	loads := map[string]tasks.Load{}
+	for _, t := range m.tasks {
+		l := loads[t.Lane]
+		l.Lane = t.Lane
+		switch {
+		case t.Leased(now):
+			l.Processing++
+		case t.Status != tasks.StatusQueued:
+			continue
+		case t.AvailableAt.After(now):
+			l.Scheduled++
+		default:
+			l.Queued++
+			if l.OldestQueuedAt.IsZero() || t.AvailableAt.Before(l.OldestQueuedAt) {
+				l.OldestQueuedAt = t.AvailableAt
+			}
+		}
+		loads[t.Lane] = l
+	}
+	return slices.SortedFunc(maps.Values(loads), func(a, b tasks.Load) int { return cmp.Compare(a.Lane, b.Lane) }), nil
+}
+
+func (m *Memory) Ahead(ctx context.Context, t tasks.Task, now time.Time) (int, error) {
+	if err := m.enter(ctx, "Ahead"); err != nil {
+		return 0, err
+	}
+	defer m.mu.Unlock()
+	ahead := m.where(func(o *tasks.Task) bool {
+		return o.Lane == t.Lane && o.Status == tasks.StatusQueued && !o.AvailableAt.After(now) &&
+			cmp.Or(cmp.Compare(o.Priority, t.Priority), o.AvailableAt.Compare(t.AvailableAt), cmp.Compare(o.ID, t.ID)) < 0
+	}, nil)
+	return min(len(ahead), tasks.CountLimit), nil
+}
+
+func (m *Memory) Holder(ctx context.Context, lockKey string, now time.Time) (tasks.Task, error) {
+	if err := m.enter(ctx, "Holder"); err != nil {
+		return tasks.Task{}, err
+	}
+	defer m.mu.Unlock()
+	holders := m.where(func(t *tasks.Task) bool { return t.LockKey == lockKey && t.Leased(now) }, nil)
+	if len(holders) == 0 {
+		return tasks.Task{}, tasks.ErrNotFound
+	}
+	return holders[0], nil
+}
+
+func (m *Memory) Unfollowed(ctx context.Context, limit int) ([]tasks.Task, error) {
+	if err := m.enter(ctx, "Unfollowed"); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	left := m.where(func(t *tasks.Task) bool { return t.Next != nil }, func(a, b tasks.Task) int { return cmp.Compare(a.ID, b.ID) })
+	return left[:min(limit, len(left))], nil
+}
+
+func (m *Memory) Delete(ctx context.Context, t tasks.Task) error {
+	if err := m.enter(ctx, "Delete"); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	stored, ok := m.tasks[t.ID]
+	if !ok || stored.Rev != t.Rev || !stored.Status.Final() {
+		return tasks.ErrConflict
+	}
+	delete(m.tasks, t.ID)
+	m.lines = slices.DeleteFunc(m.lines, func(l tasks.LogLine) bool { return l.TaskID == t.ID })
+	return nil
 }

@@ -64,3 +64,27 @@ func (r *reopening) AppendLog(ctx context.Context, lines []tasks.LogLine) error 
 func (r *reopening) Log(ctx context.Context, taskID string, after int64, limit int) ([]tasks.LogLine, error) {
 	return r.again().Log(ctx, taskID, after, limit)
 }
+
+func (r *reopening) Lanes(ctx context.Context) ([]tasks.Lane, error) { return r.again().Lanes(ctx) }
+
+func (r *reopening) PutLane(ctx context.Context, l tasks.Lane) error {
+	return r.again().PutLane(ctx, l)
+}
+
+func (r *reopening) Loads(ctx context.Context, now time.Time) ([]tasks.Load, error) {
+	return r.again().Loads(ctx, now)
+}
+
+func (r *reopening) Ahead(ctx context.Context, t tasks.Task, now time.Time) (int, error) {
+	return r.again().Ahead(ctx, t, now)
+}
+
+func (r *reopening) Holder(ctx context.Context, lockKey string, now time.Time) (tasks.Task, error) {
+	return r.again().Holder(ctx, lockKey, now)
+}
+
+func (r *reopening) Unfollowed(ctx context.Context, limit int) ([]tasks.Task, error) {
+	return r.again().Unfollowed(ctx, limit)
+}
+
+func (r *reopening) Delete(ctx context.Context, t tasks.Task) error { return r.again().Delete(ctx, t) }

@@ -3,6 +3,7 @@
 package taskstest
 
 import (
+	"slices"
 	"testing"
 
 	"filmroom/tasks"
@@ -49,7 +50,7 @@ func Test(t *testing.T, h Harness) {
 		if !h.Contention {
 			t.Skip("this backend's conditional writes are not atomic, so races prove nothing here")
 		}
-		runAll(t, contended, h.New)
+		runAll(t, slices.Concat(contended, contendedLanes), h.New)
 	})
 }
 
@@ -57,7 +58,11 @@ func runAll(t *testing.T, all []scenario, open func(testing.TB) tasks.Store) {
 	for _, sc := range all {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
-			sc.run(t, open(t))
+			s := open(t)
+			for _, name := range []string{"import", "export", "sample"} {
+				lane(t, s, name, tasks.MaxCapacity)
+			}
+			sc.run(t, s)
 		})
 	}
 }
@@ -66,7 +71,7 @@ func sequential() []scenario {
 	var all []scenario
 	for _, part := range [][]scenario{
 		recordScenarios, insertScenarios, updateScenarios, claimScenarios, leaseScenarios,
-		listScenarios, countScenarios, logScenarios, contextScenarios,
+		listScenarios, countScenarios, logScenarios, contextScenarios, laneScenarios,
 	} {
 		all = append(all, part...)
 	}

@@ -1,0 +1,62 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// A task may be followed by another: a webhook that tells of its end, the next step of a process. The write
+// that ends it names the successor, so the two stand or fall together; the successor is stored after, by
+// whoever comes to it first, under an id that is chosen already.
+
+// followBatch is how many successors are looked for in one query.
+const followBatch = 100
+
+// follow asks what should follow the end of t, or nothing when t has ended or nobody wants to know.
+func (m *Manager) follow(ctx context.Context, t Task) *Successor {
+	if m.cfg.Follow == nil || t.Status.Final() {
+		return nil
+	}
+	return m.cfg.Follow(ctx, t)
+}
+
+// followed submits what an ended task named. It may run twice: the id makes it one task.
+func (m *Manager) followed(ctx context.Context, t Task) error {
+	next := t.Next
+	k, ok := m.cfg.Kinds.get(next.Kind)
+	if !ok {
+		return fmt.Errorf("follow %s: no kind %q is registered", t.ID, next.Kind)
+	}
+	spec := Task{ID: next.ID, UserID: t.UserID, UserEmail: t.UserEmail, Kind: next.Kind, Name: printable(next.Name, maxName),
+		Args: next.Args, Sealed: next.Sealed, Lane: k.Lane, MaxAttempts: k.Retry.MaxAttempts, Downloadable: k.Downloadable}
+	stored, err := m.cfg.Store.Insert(ctx, Submitted(spec, m.now()))
+	if err != nil && !errors.Is(err, ErrDuplicate) {
+		return fmt.Errorf("follow %s: %w", t.ID, err)
+	}
+	if err == nil {
+		m.moved(ctx, stored)
+	}
+	_, err = m.cfg.Store.Update(ctx, t, Followed(next.ID))
+	if errors.Is(err, ErrUnchanged) || errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// catchUp submits the successors that a crash left behind.
+func (m *Manager) catchUp(ctx context.Context) error {
+	for {
+		left, err := m.cfg.Store.Unfollowed(ctx, followBatch)
+		if err != nil {
+			return err
+		}
+		var failures []error
+		for _, t := range left {
+			failures = append(failures, m.followed(ctx, t))
+		}
+		if err := errors.Join(failures...); err != nil || len(left) < followBatch {
+			return err
+		}
+	}
+}
