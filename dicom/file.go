@@ -10,8 +10,10 @@ import (
 
 // File is a DICOM file (PS3.10 chapter 7): a header, and a data set in one of many transfer syntaxes.
 type File struct {
-	// TransferSyntax is the UID of the syntax that the data set was found to be in: usually what
-	// (0002,0010) says, or a guess, with a warning, where that is missing or wrong.
+	// TransferSyntax is the UID of the syntax that the data set was found to be in: what (0002,0010)
+	// says, or a guess, with a warning, where that is missing or wrong. One that PS3.6 does not know
+	// stays here: the elements could be read, but what the pixel data is cannot be told, and Write
+	// refuses it.
 	TransferSyntax string
 	// Meta is the file meta information, group 0002; empty where the file has none.
 	Meta *Dataset
@@ -100,7 +102,9 @@ func (d *decoder) start(f *File) error {
 	if f.Meta, err = d.meta(); err != nil {
 		return err
 	}
-	f.TransferSyntax, _ = f.Meta.String(tag.TransferSyntaxUID)
+	if syntax, ok := f.Meta.UID(tag.TransferSyntaxUID); ok {
+		f.TransferSyntax = syntax
+	}
 	return nil
 }
 
@@ -177,12 +181,16 @@ func (d *decoder) settle(f *File) error {
 	case !ok:
 		return d.fail(ErrMalformed, d.pos, "the data set begins with no element, and no transfer syntax is stated")
 	}
+	found := syntaxOf(l)
 	problem := "no transfer syntax is stated"
-	if known {
+	switch {
+	case known:
 		problem = "the data set is not in the transfer syntax that the file states"
-	} else if f.TransferSyntax != "" {
-		problem = "the file's transfer syntax is not in PS3.6"
+		f.TransferSyntax = found
+	case f.TransferSyntax != "":
+		problem = "the file's transfer syntax is not in PS3.6, so what its pixel data is nobody knows"
+	default:
+		f.TransferSyntax = found
 	}
-	f.TransferSyntax = syntaxOf(l)
-	return d.warn(d.pos, "%s: read as %s", problem, uid.Name(f.TransferSyntax))
+	return d.warn(d.pos, "%s: read as %s", problem, uid.Name(found))
 }

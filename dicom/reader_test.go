@@ -101,7 +101,7 @@ func TestFilesThatBreakTheStandardAreReadWithAWarningAndRefusedStrictly(t *testi
 			"at 132: wrong group length in the file meta information: 1,000, the group has 28 bytes", "A^B"},
 		{"no transfer syntax", join(make([]byte, 128), []byte("DICM"), explicit(0x00020000, vr.UL, string(le32(0))), name),
 			"at 144: no transfer syntax is stated: read as Explicit VR Little Endian", "A^B"},
-		{"an unknown transfer syntax", part10("1.2.3", name), "at 158: the file's transfer syntax is not in PS3.6: read as Explicit VR Little Endian", "A^B"},
+		{"an unknown transfer syntax", part10("1.2.3", name), "at 158: the file's transfer syntax is not in PS3.6, so what its pixel data is nobody knows: read as Explicit VR Little Endian", "A^B"},
 		{"implicit where explicit is stated", explicitFile(implicit(tag.PatientName, "A^B ")),
 			"at 172: the data set is not in the transfer syntax that the file states: read as Implicit VR Little Endian", "A^B"},
 		{"big endian where little is stated", explicitFile(bigEndian(tag.PatientName, vr.PN, "A^B ")),

@@ -257,6 +257,8 @@ func TestFilesThatCannotBeWrittenInASyntaxAreRefused(t *testing.T) {
 		{"native in a compressed one", native, uid.ExplicitLE, uid.JPEGBaseline, false},
 		{"native in the file's own", native, uid.JPEGBaseline, uid.JPEGBaseline, true},
 		{"an unknown one", native, uid.ExplicitLE, "1.2.3", false},
+		{"native from an unknown one", native, "1.2.3", uid.ExplicitLE, false},
+		{"no pixels from an unknown one", dicom.NewDataset(dicom.Text(tag.PatientID, "ID")), "1.2.3", uid.ExplicitLE, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
