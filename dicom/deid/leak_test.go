@@ -184,6 +184,20 @@ func TestThePatientIsFoundInEveryScript(t *testing.T) {
 	}
 }
 
+// TestANameInUndeclaredBytesIsFound: the text is not what its character set says, and goes as a whole.
+func TestANameInUndeclaredBytesIsFound(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ charset, kept string }{{"ISO_IR 100", "of M\u00fcller"}, {"ISO_IR 144", "of M\u00fcller"}, {"ISO_IR 192", "of M\xfcller"}} {
+		d := image(dicom.New(tag.SpecificCharacterSet, vr.CS, []byte(c.charset)), dicom.New(tag.AcquisitionProtocolName, vr.LO, []byte(c.kept)))
+		s := someone()
+		s.Identity.Names = []string{"M\u00fcller"}
+		_, out, _ := applied(t, plan(t, Options{}), file(t, d), s)
+		if got := text(out.Dataset, tag.AcquisitionProtocolName); got != "" {
+			t.Errorf("%s: left %q", c.charset, got)
+		}
+	}
+}
+
 func TestAShortNameBlanksTheWholeText(t *testing.T) {
 	t.Parallel()
 	d := image(dicom.Text(tag.PatientName, "Wu^Li"), dicom.Text(tag.AcquisitionProtocolName, "head of Wu"),
