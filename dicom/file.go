@@ -1,7 +1,6 @@
 package dicom
 
 import (
-	"errors"
 	"io"
 
 	"filmroom/dicom/tag"
@@ -104,54 +103,6 @@ func (d *decoder) start(f *File) error {
 	}
 	if syntax, ok := f.Meta.UID(tag.TransferSyntaxUID); ok {
 		f.TransferSyntax = syntax
-	}
-	return nil
-}
-
-// meta reads group 0002, which is in explicit VR little endian in every file (PS3.10 section 7.1).
-func (d *decoder) meta() (*Dataset, error) {
-	ds := &Dataset{Offset: d.pos}
-	d.layout = explicitLE
-	d.path = append(d.path[:0], Step{})
-	start := d.pos
-	for {
-		d.path[0] = Step{}
-		b, err := d.in.bytes(d.pos, 8)
-		if err != nil && !errors.Is(err, ErrTruncated) {
-			return nil, err
-		}
-		if !isMeta(b) {
-			break
-		}
-		h, err := d.header(d.in.size)
-		if err == nil {
-			err = d.element(ds, h, d.in.size)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if h.tag == tag.FileMetaInformationGroupLength {
-			start = d.pos
-		}
-	}
-	d.path = d.path[:0]
-	if err := d.collect(ds, 0); err != nil {
-		return nil, err
-	}
-	return ds, d.checkMeta(ds, d.pos-start)
-}
-
-// checkMeta holds the group length against the bytes that follow it.
-func (d *decoder) checkMeta(meta *Dataset, length int64) error {
-	if meta.Len() == 0 {
-		return d.warn(d.pos, "no file meta information")
-	}
-	stated, err := meta.Int(tag.FileMetaInformationGroupLength)
-	switch {
-	case err != nil:
-		return d.warn(meta.Offset, "no group length in the file meta information")
-	case stated != length:
-		return d.warn(meta.Offset, "wrong group length in the file meta information: %s, the group has %s bytes", thousands(stated), thousands(length))
 	}
 	return nil
 }

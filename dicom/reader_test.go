@@ -37,6 +37,8 @@ func TestStructuresOfTheStandardAreRead(t *testing.T) {
 			[]string{"(0028,0009) AT undefined=false 18006310", "(0028,0010) US undefined=false 0201"}},
 		{"big endian where the first group ends with a zero byte", "7.3", part10(uid.ExplicitBE, bigEndian(0x69696900, vr.US, "\x01\x02")),
 			[]string{"(6969,6900) US undefined=false 0201"}},
+		{"big endian where the first tag looks like the header's", "7.3", part10(uid.ExplicitBE, bigEndian(0x02000000, vr.UL, "\x01\x02\x03\x04")),
+			[]string{"(0200,0000) UL undefined=false 04030201"}},
 		{"deflated", "A.5", part10(uid.DeflatedLE, deflate(name)),
 			[]string{patientName + "415e4220"}},
 		{"a sequence of defined length", "7.5", explicitFile(explicit(tag.ReferencedImageSequence, vr.SQ, string(join(item(name), item())))),
