@@ -205,7 +205,7 @@ func (im *importer) serve(f *future) {
 // commit puts a file into the batch, under the next index.
 func (im *importer) commit(t taken) error {
 	im.batch.add(t, im.task.TaskID())
-	im.rows.one()
+	im.rows.one(t.size)
 	if im.batch.isFull() {
 		return im.flush()
 	}
