@@ -2,12 +2,11 @@ package deid
 
 import (
 	"bytes"
+	"image"
 	"image/color"
+	"image/jpeg"
 	"io"
 	"testing"
-
-	goimage "image"
-	"image/jpeg"
 
 	"filmroom/dicom"
 	"filmroom/dicom/tag"
@@ -24,7 +23,7 @@ func marked(marker byte, body string) []byte {
 // photo is a JPEG stream with segments behind its start.
 func photo(t *testing.T, segments ...[]byte) []byte {
 	t.Helper()
-	img := goimage.NewGray(goimage.Rect(0, 0, 16, 16))
+	img := image.NewGray(image.Rect(0, 0, 16, 16))
 	img.SetGray(3, 3, color.Gray{200})
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, img, nil); err != nil {
@@ -38,7 +37,7 @@ func photo(t *testing.T, segments ...[]byte) []byte {
 // sent is the compressed pixels that leave, fragment by fragment.
 func sent(t *testing.T, syntax string, f *dicom.Fragments) ([][]byte, *dicom.Fragments) {
 	t.Helper()
-	d := image(dicom.Encapsulated(tag.PixelData, vr.OB, f))
+	d := ct(dicom.Encapsulated(tag.PixelData, vr.OB, f))
 	_, out, _ := applied(t, plan(t, Options{}), dicom.NewFile(d, syntax), someone())
 	e, _ := out.Dataset.Get(tag.PixelData)
 	var parts [][]byte

@@ -2,6 +2,7 @@ package deid
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 
 	"filmroom/dicom"
@@ -27,12 +28,21 @@ func (p *pass) pixels(src, out *dicom.Dataset, e *dicom.Element) error {
 		blank(&after, mask, unit)
 		p.note(src, e, Blanked, out, &after)
 	}
+	if len(p.subject.Blackout) > 0 {
+		if err := p.blacken(src, &after); err != nil {
+			return err
+		}
+		p.note(src, e, Blanked, out, &after)
+	}
 	out.Set(&after)
 	return nil
 }
 
 // compressed lets compressed pixels through without the text that their streams may carry.
 func (p *pass) compressed(src, out *dicom.Dataset, e *dicom.Element) error {
+	if len(p.subject.Blackout) > 0 {
+		return fmt.Errorf("%w: rectangles cannot be blacked out in compressed pixels", ErrRefused)
+	}
 	fragments := e.Fragments
 	if commented(p.syntax) {
 		var err error
