@@ -18,7 +18,8 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
     install -d -o 65532 -g 65532 -m 700 /data
 
 # Nothing but the program: no shell, and a user without rights.
-FROM gcr.io/distroless/static-debian12:nonroot
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /filmroom /filmroom
 COPY --from=build --chown=65532:65532 /data /data
 ENV FILMROOM_LISTEN=:8080 FILMROOM_DATA_DIR=/data
