@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"iter"
 	"os"
@@ -83,6 +84,7 @@ func formatOf(head []byte) format {
 
 // An archive is one that will be opened, with its bytes at any place.
 type archive struct {
+	ctx    context.Context
 	format format
 	name   string
 	size   int64
@@ -116,7 +118,7 @@ func (a *archive) entries(left *budget) iter.Seq[entry] {
 		case formatGzip:
 			proceed = a.gzip(left, each)
 		case formatTar:
-			proceed = a.tar(a.bytes, left, each)
+			proceed = a.tar(stopping{a.ctx, a.bytes}, left, each)
 		}
 		if proceed && !any {
 			yield(a.verdict(NotDICOM, "the archive is empty"))

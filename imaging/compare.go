@@ -53,7 +53,7 @@ func (d *Desk) Compare(ctx context.Context, p tasks.Person, seriesID string, req
 		return nil, fmt.Errorf("compare %s: %w", s.ID, err)
 	}
 	defer f.Close()
-	file, err := dicom.Parse(f, instance.Size)
+	file, err := dicom.Parse(f, instance.Size, reading)
 	if err != nil {
 		return nil, FieldErrors{{Field: "seriesIds", Reason: err.Error()}}
 	}

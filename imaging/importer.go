@@ -41,7 +41,7 @@ const window = 256
 
 func newImporter(ctx context.Context, d *Desk, r *tasks.Run, library string) *importer {
 	ctx, stop := context.WithCancel(ctx)
-	im := &importer{intake: intake{ctx, d.files}, store: d.cfg.Store, task: r, library: library, stop: stop, work: make(chan *future)}
+	im := &importer{intake: intake{ctx, d.files, d.log}, store: d.cfg.Store, task: r, library: library, stop: stop, work: make(chan *future)}
 	im.batch.now = d.cfg.Now
 	im.rows.run = r
 	for range d.cfg.Workers {
