@@ -20,8 +20,7 @@ func New(t Tag, v VR, value []byte) *Element {
 	return &Element{Tag: t, VR: v, Offset: -1, Value: value}
 }
 
-// NewLarge makes an element whose value is read from its source when it is written. Its length must be
-// even.
+// NewLarge makes an element whose value is read from its source when it is written.
 func NewLarge(t Tag, v VR, value *io.SectionReader) *Element {
 	return &Element{Tag: t, VR: v, Offset: -1, Section: value}
 }

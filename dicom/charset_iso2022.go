@@ -104,7 +104,8 @@ func (c *Charset) Encode(v VR, s string) ([]byte, error) {
 		return []byte(s), nil
 	case c.whole != nil:
 		b, err := c.whole.NewEncoder().Bytes([]byte(s))
-		if err != nil {
+		// Some characters of private use have bytes in GB18030 that mean another one when read.
+		if err != nil || c.Decode(v, b) != s {
 			return nil, unencodable(utf8.RuneError)
 		}
 		return b, nil

@@ -151,7 +151,7 @@ func TestTextThatFitsNoCharacterSetIsGuessedOrMarked(t *testing.T) {
 func TestTextThatTheCharacterSetLacksIsNotWritten(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ charset, text string }{
-		{"", "é"}, {"ISO_IR 100", "山"}, {"GBK", "\U0001F600"}, {`\ISO 2022 IR 87`, "é"}, {"ISO_IR 192", "\xff"}, {"ISO_IR 100", "\x1b"},
+		{"", "é"}, {"ISO_IR 100", "山"}, {"GBK", "\U0001F600"}, {"GB18030", "\ue38b"}, {`\ISO 2022 IR 87`, "é"}, {"ISO_IR 192", "\xff"}, {"ISO_IR 100", "\x1b"},
 	} {
 		cs, _ := dicom.ParseCharset(strings.Split(c.charset, `\`)...)
 		if b, err := cs.Encode(vr.LO, c.text); !errors.Is(err, dicom.ErrCharset) {

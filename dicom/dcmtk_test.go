@@ -13,6 +13,7 @@ import (
 
 	"filmroom/dicom"
 	"filmroom/dicom/tag"
+	"filmroom/dicom/uid"
 )
 
 // dcmtk skips the test where the program is not installed.
@@ -51,14 +52,35 @@ func TestWrittenSamplesAreAcceptedByDcmdumpAndDcmftest(t *testing.T) {
 			if err != nil {
 				t.Skip("refused")
 			}
-			name := rewritten(t, f)
-			if out, err := exec.Command("dcmftest", name).CombinedOutput(); err != nil || !bytes.HasPrefix(out, []byte("yes:")) {
-				t.Errorf("dcmftest: %v: %s", err, out)
-			}
-			if out, err := exec.Command("dcmdump", "-q", "+L", name).CombinedOutput(); err != nil {
-				t.Errorf("dcmdump: %v: %.500s", err, out)
-			}
+			accepted(t, rewritten(t, f))
 		})
+	}
+}
+
+func TestWhatThisPackageMakesIsAcceptedInEverySyntax(t *testing.T) {
+	t.Parallel()
+	dcmtk(t, "dcmdump")
+	dcmtk(t, "dcmftest")
+	for _, syntax := range []string{uid.ExplicitLE, uid.ImplicitLE, uid.ExplicitBE, uid.DeflatedLE} {
+		t.Run(uid.Name(syntax), func(t *testing.T) {
+			t.Parallel()
+			name := filepath.Join(t.TempDir(), "written.dcm")
+			if err := os.WriteFile(name, write(t, dicom.NewFile(everything(t), syntax), dicom.As(syntax)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			accepted(t, name)
+		})
+	}
+}
+
+// accepted holds a file against dcmftest and dcmdump.
+func accepted(t *testing.T, name string) {
+	t.Helper()
+	if out, err := exec.Command("dcmftest", name).CombinedOutput(); err != nil || !bytes.HasPrefix(out, []byte("yes:")) {
+		t.Errorf("dcmftest: %v: %s", err, out)
+	}
+	if out, err := exec.Command("dcmdump", "-q", "+L", name).CombinedOutput(); err != nil {
+		t.Errorf("dcmdump: %v: %.500s", err, out)
 	}
 }
 

@@ -1,7 +1,6 @@
 package dicom
 
 import (
-	"errors"
 	"io"
 
 	"filmroom/dicom/tag"
@@ -10,8 +9,10 @@ import (
 
 // File is a DICOM file (PS3.10 chapter 7): a header, and a data set in one of many transfer syntaxes.
 type File struct {
-	// TransferSyntax is the UID of the syntax that the data set was found to be in: usually what
-	// (0002,0010) says, or a guess, with a warning, where that is missing or wrong.
+	// TransferSyntax is the UID of the syntax that the data set was found to be in: what (0002,0010)
+	// says, or a guess, with a warning, where that is missing or wrong. One that PS3.6 does not know
+	// stays here: the elements could be read, but what the pixel data is cannot be told, and Write
+	// refuses it.
 	TransferSyntax string
 	// Meta is the file meta information, group 0002; empty where the file has none.
 	Meta *Dataset
@@ -100,54 +101,8 @@ func (d *decoder) start(f *File) error {
 	if f.Meta, err = d.meta(); err != nil {
 		return err
 	}
-	f.TransferSyntax, _ = f.Meta.String(tag.TransferSyntaxUID)
-	return nil
-}
-
-// meta reads group 0002, which is in explicit VR little endian in every file (PS3.10 section 7.1).
-func (d *decoder) meta() (*Dataset, error) {
-	ds := &Dataset{Offset: d.pos}
-	d.layout = explicitLE
-	d.path = append(d.path[:0], Step{})
-	start := d.pos
-	for {
-		d.path[0] = Step{}
-		b, err := d.in.bytes(d.pos, 8)
-		if err != nil && !errors.Is(err, ErrTruncated) {
-			return nil, err
-		}
-		if !isMeta(b) {
-			break
-		}
-		h, err := d.header(d.in.size)
-		if err == nil {
-			err = d.element(ds, h, d.in.size)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if h.tag == tag.FileMetaInformationGroupLength {
-			start = d.pos
-		}
-	}
-	d.path = d.path[:0]
-	if err := d.collect(ds, 0); err != nil {
-		return nil, err
-	}
-	return ds, d.checkMeta(ds, d.pos-start)
-}
-
-// checkMeta holds the group length against the bytes that follow it.
-func (d *decoder) checkMeta(meta *Dataset, length int64) error {
-	if meta.Len() == 0 {
-		return d.warn(d.pos, "no file meta information")
-	}
-	stated, err := meta.Int(tag.FileMetaInformationGroupLength)
-	switch {
-	case err != nil:
-		return d.warn(meta.Offset, "no group length in the file meta information")
-	case stated != length:
-		return d.warn(meta.Offset, "wrong group length in the file meta information: %s, the group has %s bytes", thousands(stated), thousands(length))
+	if syntax, ok := f.Meta.UID(tag.TransferSyntaxUID); ok {
+		f.TransferSyntax = syntax
 	}
 	return nil
 }
@@ -177,12 +132,16 @@ func (d *decoder) settle(f *File) error {
 	case !ok:
 		return d.fail(ErrMalformed, d.pos, "the data set begins with no element, and no transfer syntax is stated")
 	}
+	found := syntaxOf(l)
 	problem := "no transfer syntax is stated"
-	if known {
+	switch {
+	case known:
 		problem = "the data set is not in the transfer syntax that the file states"
-	} else if f.TransferSyntax != "" {
-		problem = "the file's transfer syntax is not in PS3.6"
+		f.TransferSyntax = found
+	case f.TransferSyntax != "":
+		problem = "the file's transfer syntax is not in PS3.6, so what its pixel data is nobody knows"
+	default:
+		f.TransferSyntax = found
 	}
-	f.TransferSyntax = syntaxOf(l)
-	return d.warn(d.pos, "%s: read as %s", problem, uid.Name(f.TransferSyntax))
+	return d.warn(d.pos, "%s: read as %s", problem, uid.Name(found))
 }

@@ -50,6 +50,13 @@ func (f *Fragments) At(i int) *io.SectionReader {
 	return io.NewSectionReader(f.src, f.spans[i].at, int64(f.spans[i].length))
 }
 
+// In is the same fragments, read from another source that has them in the same places.
+func (f *Fragments) In(src io.ReaderAt) *Fragments {
+	moved := *f
+	moved.src = src
+	return &moved
+}
+
 // All are the fragments in order.
 func (f *Fragments) All() iter.Seq2[int, *io.SectionReader] {
 	return func(yield func(int, *io.SectionReader) bool) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"filmroom/dicom"
 	"filmroom/dicom/tag"
 	"filmroom/dicom/uid"
@@ -91,8 +93,9 @@ func FuzzWrite(f *testing.F) {
 		if err := dicom.Write(&again, second, dicom.As(second.TransferSyntax)); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(out.Bytes(), again.Bytes()) {
-			t.Errorf("written twice it differs:\n%s\n%s", canon(second.Dataset), canon(mustParse(t, again.Bytes()).Dataset))
+		// The first writing may change things: implicit VR loses the VRs, and the header is made of what has one.
+		if diff := cmp.Diff(lines(second.Dataset), lines(mustParse(t, again.Bytes()).Dataset)); diff != "" {
+			t.Errorf("written twice it differs:\n%s", diff)
 		}
 	})
 }

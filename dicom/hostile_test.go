@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"filmroom/dicom"
@@ -138,6 +139,29 @@ func TestADeflateBombIsRefusedAtItsLimit(t *testing.T) {
 	if _, err := parse(file, dicom.MaxInflated(1<<20)); !errors.Is(err, dicom.ErrTooLarge) {
 		t.Errorf("%v, want ErrTooLarge", err)
 	}
+}
+
+// A deflated data set is inflated while it is read: from many places at once, forwards and back.
+func TestLargeValuesOfADeflatedFileAreReadInAnyOrder(t *testing.T) {
+	t.Parallel()
+	want := read(section(100_000))
+	f := mustParse(t, write(t, dicom.NewFile(everything(t), uid.DeflatedLE), dicom.As(uid.DeflatedLE)))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			pixels, _ := f.Dataset.Get(tag.PixelData)
+			got := make([]byte, 10)
+			for _, at := range []int64{99_990, 0, 50_000, 10} {
+				if _, err := pixels.Section.ReadAt(got, at); err != nil || !bytes.Equal(got, want[at:at+10]) {
+					t.Errorf("at %d: %x, %v", at, got, err)
+				}
+			}
+			if all := read(pixels.Open()); !bytes.Equal(all, want) {
+				t.Error("read from the start it differs")
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // Zeros at the end are looked at to make sure they are zeros: that must not happen for each element

@@ -54,11 +54,11 @@ func (l layout) fits(b []byte, left int64) bool {
 	return int64(length) <= left-12 || length == undefinedLength && v == vr.SQ
 }
 
-// canBegin reports whether a data set may begin with the tag: one that the dictionary knows, or a
-// private one, in the groups that come first. In the wrong byte order 0008 is 0800, which is none.
+// canBegin reports whether a data set is likely to begin with the tag: one that the dictionary knows, in
+// the groups that come first. In the wrong byte order 0008 is 0800, which is none.
 func canBegin(t Tag) bool {
 	_, known := t.Lookup()
-	return t.Group() <= 0x0020 && (known && t != 0 || t.IsPrivate() && t.Group() > 8 && t.Element() >= 0x10)
+	return known && t != 0 && t.Group() <= 0x0020 && !t.IsPrivate()
 }
 
 var (
@@ -86,13 +86,13 @@ func guessLayout(b []byte, left int64) (l layout, sure, ok bool) {
 }
 
 // layoutAt is the layout of a data set that is said to be in the stated one: that, unless its first
-// element shows that it is another. ok is false where nothing is stated, nor anything found.
+// element cannot be in it and can be in another. ok is false where nothing is stated, nor anything found.
 func layoutAt(b []byte, left int64, stated layout, known bool) (l layout, ok bool) {
-	guess, sure, ok := guessLayout(b, left)
+	guess, _, ok := guessLayout(b, left)
 	switch {
 	case !known:
 		return guess, ok
-	case !ok, stated.fits(b, left) && (!sure || canBegin(stated.tag(b))):
+	case !ok || stated.fits(b, left):
 		return stated, true
 	case stated.explicit && !guess.explicit && vr.Of(b[4], b[5]).Letters():
 		return stated, true // a VR of a later edition

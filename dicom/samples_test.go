@@ -13,6 +13,7 @@ import (
 	"filmroom/dicom"
 	"filmroom/dicom/tag"
 	"filmroom/dicom/uid"
+	"filmroom/dicom/vr"
 )
 
 // sample is a row of the samples' index: facts that other programs agree on.
@@ -147,7 +148,7 @@ func TestSamplesHoldWhatOtherProgramsFindInThem(t *testing.T) {
 
 // count adds the numbers of the index to the facts.
 func count(f *dicom.File, facts map[string]string) {
-	elements, private, depth, fragments := 0, 0, 0, 0
+	elements, private, depth, fragments, open, odd := 0, 0, 0, 0, 0, 0
 	for n := range f.Dataset.Walk() {
 		elements++
 		if n.Element.Tag.IsPrivate() {
@@ -156,11 +157,17 @@ func count(f *dicom.File, facts map[string]string) {
 		if len(n.Element.Items) > 0 {
 			depth = max(depth, len(n.Path))
 		}
+		if n.Element.VR == vr.SQ && n.Element.Undefined {
+			open++
+		}
+		if n.Element.Len()%2 == 1 {
+			odd++
+		}
 		if n.Element.Fragments != nil {
 			fragments += 1 + n.Element.Fragments.Len() // the index counts the offset table too
 		}
 	}
-	for column, n := range map[string]int{"elements": elements, "private": private, "depth": depth, "fragments": fragments} {
+	for column, n := range map[string]int{"elements": elements, "private": private, "depth": depth, "fragments": fragments, "undefined_sequences": open, "odd_length": odd} {
 		facts[column] = strconv.Itoa(n)
 	}
 }

@@ -20,7 +20,8 @@ const (
 	Fraction
 )
 
-// ParseDate reads a DA value: YYYYMMDD, a day of the calendar. The result is midnight UTC.
+// ParseDate reads a DA value: YYYYMMDD, a day of the calendar. The result is midnight UTC. Its error, as
+// those of the other parsers here, wraps ErrValue and says what would be right.
 func ParseDate(s string) (time.Time, error) {
 	t, err := time.Parse("20060102", s)
 	if err != nil || strings.Trim(s, digits) != "" {

@@ -259,6 +259,8 @@ type malformedValue string
 
 func (m malformedValue) Error() string { return string(m) }
 
+func (m malformedValue) Unwrap() error { return ErrValue }
+
 // parseIS reads an integer string: an optional sign and digits, within 32 bits (PS3.5 section 6.2).
 func parseIS(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 32)

@@ -78,7 +78,10 @@ func chooseSyntax(f *File, opts []WriteOption) (string, error) {
 		}
 	}
 	reason := ""
+	_, sourceKnown := layoutOf(source)
 	switch _, known := layoutOf(o.syntax); {
+	case !sourceKnown && source != "" && f.Dataset.hasPixels():
+		reason = "the file's transfer syntax is not in PS3.6: its pixel data cannot be written as anything else"
 	case !known:
 		reason = "not a transfer syntax of PS3.6"
 	case compressed && o.syntax != source && !(IsEncapsulated(o.syntax) && !IsEncapsulated(source)):
@@ -91,6 +94,10 @@ func chooseSyntax(f *File, opts []WriteOption) (string, error) {
 		return o.syntax, nil
 	}
 	return "", &Error{Err: ErrSyntax, Offset: -1, Reason: reason}
+}
+
+func (d *Dataset) hasPixels() bool {
+	return d.Has(tag.PixelData) || d.Has(tag.FloatPixelData) || d.Has(tag.DoubleFloatPixelData)
 }
 
 // compressed reports whether there is encapsulated pixel data.

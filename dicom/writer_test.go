@@ -223,7 +223,8 @@ func TestCompressedPixelDataIsCarriedThroughUntouched(t *testing.T) {
 	pixels := dicom.NewFragments([]byte("odd"), []byte("even"), bytes.Repeat([]byte("x"), 200_000))
 	pixels.Table = []byte{0, 0, 0, 0, 12, 0, 0, 0}
 	d := dicom.NewDataset(dicom.Text(tag.PatientID, "ID"), dicom.Encapsulated(tag.PixelData, vr.OB, pixels), dicom.New(tag.DataSetTrailingPadding, vr.OB, []byte("end ")))
-	f := mustParse(t, write(t, dicom.NewFile(d, uid.JPEG2000)), dicom.Strict())
+	file := write(t, dicom.NewFile(d, uid.JPEG2000))
+	f := mustParse(t, file, dicom.Strict())
 	if f.TransferSyntax != uid.JPEG2000 || !f.Dataset.Has(tag.DataSetTrailingPadding) {
 		t.Error("the syntax or what follows the pixels is lost")
 	}
@@ -233,6 +234,10 @@ func TestCompressedPixelDataIsCarriedThroughUntouched(t *testing.T) {
 	}
 	if diff := cmp.Diff([]uint32{0, 12}, e.Fragments.Offsets()); diff != "" {
 		t.Errorf("offsets: %s", diff)
+	}
+	other := bytes.ReplaceAll(file, []byte("odd"), []byte("ODD"))
+	if got := read(e.Fragments.In(bytes.NewReader(other)).At(0)); string(got) != "ODD\x00" {
+		t.Errorf("in another source the first fragment is %q", got)
 	}
 	if again := mustParse(t, write(t, f)); canon(again.Dataset) != canon(f.Dataset) {
 		t.Error("written again it differs")
@@ -257,6 +262,8 @@ func TestFilesThatCannotBeWrittenInASyntaxAreRefused(t *testing.T) {
 		{"native in a compressed one", native, uid.ExplicitLE, uid.JPEGBaseline, false},
 		{"native in the file's own", native, uid.JPEGBaseline, uid.JPEGBaseline, true},
 		{"an unknown one", native, uid.ExplicitLE, "1.2.3", false},
+		{"native from an unknown one", native, "1.2.3", uid.ExplicitLE, false},
+		{"no pixels from an unknown one", dicom.NewDataset(dicom.Text(tag.PatientID, "ID")), "1.2.3", uid.ExplicitLE, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	cd "github.com/chromedp/chromedp"
 )
 
@@ -76,6 +77,10 @@ func (d *desk) open() *tab {
 	}
 	ctx, cancel := cd.NewContext(parent, cd.WithNewBrowserContext())
 	d.t.Cleanup(cancel)
+	// The window lives as long as the context of the first action.
+	if err := cd.Do(ctx); err != nil {
+		d.t.Fatal(err)
+	}
 	b := &tab{d.t, d, ctx}
 	b.do(cd.EmulateViewport(1280, 900))
 	b.watch()
@@ -243,4 +248,30 @@ func taskRow(id string) string { return fmt.Sprintf(`document.getElementById("ta
 func quoted(s string) string {
 	b, _ := json.Marshal(s) // strings always can be
 	return string(b)
+}
+
+// press presses and releases a key: a character, or a key by its name. A page that handles it keeps its
+// character from being typed, as with a real keyboard.
+func press(key string) cd.Action[cd.Void] {
+	named := map[string]input.DispatchKeyEventParams{
+		"Tab":    {WindowsVirtualKeyCode: 9},
+		"Enter":  {WindowsVirtualKeyCode: 13, Text: "\r"},
+		"Escape": {WindowsVirtualKeyCode: 27},
+	}
+	params, ok := named[key]
+	if !ok {
+		params = input.DispatchKeyEventParams{Text: key}
+	}
+	params.Key = key
+	return cd.Func(func(ctx context.Context, t *cd.Target) error {
+		for _, params.Type = range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
+			if params.Type == input.DispatchKeyEventTypeKeyUp {
+				params.Text = ""
+			}
+			if _, err := cd.Call(ctx, input.DispatchKeyEvent, params); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -59,9 +59,7 @@ func killed(t *testing.T, archive []byte, want story, parts ...float64) {
 	if !slices.Equal(got.library, want.library) {
 		t.Errorf("the library holds %q, want %q", got.library, want.library)
 	}
-	if n := d.files("staging"); n != 0 {
-		t.Errorf("%d staged files are left", n)
-	}
+	eventually(t, "the staged files to go", func() bool { return d.files("staging") == 0 })
 	d.stop()
 }
 

@@ -50,7 +50,7 @@ func TestASampleStudyForThoseWhoHaveNone(t *testing.T) {
 	d := startDesk(t, nil)
 	p := d.newPerson("ada@example.org")
 	b := d.open().signIn("ada@example.org")
-	b.do(cd.Click(cd.CSS("#list form button.primary")))
+	b.do(cd.Click(cd.CSS(`#list form[action="/sample"] button`)))
 	b.until("the sample's row", `document.querySelector("#list li[data-task], #task-head")`)
 	id := get[string](b, `document.querySelector("#list li[data-task], #task-head").dataset.task`)
 	p.finished(id)

@@ -48,8 +48,8 @@ func TestBringInWatchTakeOut(t *testing.T) {
 
 	b.until("the task's row", `document.querySelector("#list li[data-task]")`)
 	id := get[string](b, `document.querySelector("#list li[data-task]").dataset.task`)
-	second.until("news on the other device", `document.querySelector("#new[data-new='1'] a")`)
-	second.do(cd.Click(cd.CSS("#new a")))
+	second.until("news on the other device", taskRow(id)+` || document.querySelector("#new a")`)
+	second.do(cd.Evaluate[cd.Void](`document.querySelector("#new a")?.click()`))
 	second.until("the row there", taskRow(id))
 	second.do(cd.Evaluate[cd.Void](`window.loaded = true`))
 	b.shoot("importing")
@@ -85,9 +85,7 @@ func TestBringInWatchTakeOut(t *testing.T) {
 	if n := unpack(t, p.download(export)); n != images {
 		t.Errorf("%d images went out, want %d", n, images)
 	}
-	if n := d.files("staging"); n != 0 {
-		t.Errorf("%d staged files are left", n)
-	}
+	eventually(t, "the staged files to go", func() bool { return d.files("staging") == 0 })
 }
 
 func TestTheSameAgainIsADuplicate(t *testing.T) {

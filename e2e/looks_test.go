@@ -39,7 +39,7 @@ func places(t *testing.T) (*desk, *program, []place) {
 		{"account", "/account", nil},
 		{"unknown page", "/tasks/01JD0000000000000000000000", nil},
 		{"keys", "/", func(b *tab) {
-			b.do(cd.KeyEvent("?"))
+			b.do(press("?"))
 			b.until("the list of keys", `document.querySelector("#keys[open]")`)
 		}},
 	}
@@ -88,11 +88,11 @@ func TestTheDeskIsWorkedByKeys(t *testing.T) {
 	b := d.open().signIn("ada@example.org")
 	focused := func(js string) string { return `document.activeElement?.matches("` + js + `")` }
 
-	b.do(cd.KeyEvent("\t"))
+	b.do(press("Tab"))
 	b.until("the skip link first", focused(".skip"))
-	b.do(cd.KeyEvent("/"))
+	b.do(press("/"))
 	b.until("the search", focused("[data-search]"))
-	b.do(cd.KeyEvent("j")) // is text in a search, and no command
+	b.do(press("j")) // is text in a search, and no command
 	if value := get[string](b, "document.activeElement.value"); value != "j" {
 		t.Errorf("the search holds %q", value)
 	}
@@ -101,20 +101,20 @@ func TestTheDeskIsWorkedByKeys(t *testing.T) {
 	if rows != 3 {
 		t.Fatalf("the board shows %d tasks, want 3", rows)
 	}
-	b.do(cd.KeyEvent("j"), cd.KeyEvent("j"), cd.KeyEvent("k"))
+	b.do(press("j"), press("j"), press("k"))
 	b.until("the first row", `document.activeElement === document.querySelector("#list a[data-row]")`)
 	first := get[string](b, "document.activeElement.pathname")
-	b.do(cd.KeyEvent("\r"))
-	b.until("its page", fmt.Sprintf("location.pathname === %q", first))
-	b.do(cd.KeyEvent("g"), cd.KeyEvent("l"))
-	b.until("the library", `location.pathname === "/library"`)
-	b.do(cd.KeyEvent("j"), cd.KeyEvent("x"))
+	b.do(press("Enter"))
+	b.until("its page", fmt.Sprintf("location.pathname === %q && document.readyState === `complete`", first))
+	b.do(press("g"), press("l"))
+	b.until("the library", `location.pathname === "/library" && document.readyState === "complete"`)
+	b.do(press("j"), press("x"))
 	b.until("a ticked series", `document.querySelector("[data-pick]").checked`)
-	b.do(cd.KeyEvent("?"))
+	b.do(press("?"))
 	b.until("the list of keys", `document.querySelector("#keys[open]")`)
-	b.do(cd.KeyEvent("\u001b"))
+	b.do(press("Escape"))
 	b.until("it to close", `!document.querySelector("#keys[open]")`)
-	b.do(cd.KeyEvent("g"), cd.KeyEvent("b"))
+	b.do(press("g"), press("b"))
 	b.until("the board", `location.pathname === "/"`)
 }
 

@@ -91,6 +91,7 @@ func TestWithoutSignInThereIsNothing(t *testing.T) {
 	if res.StatusCode != http.StatusUnauthorized {
 		t.Errorf("an upload answers %d: %s", res.StatusCode, body)
 	}
+	stranger.token = ""
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if res, body := stranger.do("GET", path, nil); res.StatusCode != http.StatusOK {
 			t.Errorf("GET %s answers %d: %s", path, res.StatusCode, body)

@@ -41,16 +41,12 @@ func who(c echo.Context) viewer {
 // newSessions makes the keeper of browser sessions. Its middleware is not used: a session changes only
 // where somebody signs in or out, and there it is committed by hand.
 func (s *Server) newSessions() *scs.SessionManager {
-	m := scs.New()
-	m.Store = s.cfg.Accounts.SessionStore()
-	m.Lifetime = s.cfg.SessionTTL
-	m.Cookie.Name = "filmroom"
-	m.Cookie.Secure = s.secure
+	// Not scs.New, which begins with a store in memory and a goroutine that would outlive us.
+	m := &scs.SessionManager{Store: s.cfg.Accounts.SessionStore(), Lifetime: s.cfg.SessionTTL, Codec: scs.GobCodec{}}
+	m.Cookie = scs.SessionCookie{Name: "filmroom", Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.secure, Persist: true}
 	if s.secure {
 		m.Cookie.Name = "__Host-filmroom" // bound to this host and path, whatever another site of the domain sets
 	}
-	m.Cookie.HttpOnly = true
-	m.Cookie.SameSite = http.SameSiteLaxMode
 	return m
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
+	"syscall"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -46,10 +46,11 @@ func unprocessable(fields ...fieldFault) error {
 var errNotHere = &fault{status: http.StatusNotFound, detail: "There is nothing here, or it belongs to somebody else."}
 
 var (
-	errSignedOut = &fault{status: http.StatusUnauthorized, detail: "Sign in, or send a valid token as Authorization: Bearer frm_..."}
-	errBrokeOff  = &fault{status: http.StatusBadRequest, detail: "The transfer broke off before its end. Nothing of it was kept."}
-	errNotAdmin  = &fault{status: http.StatusForbidden, detail: "Only administrators may do this."}
-	errOtherSite = &fault{status: http.StatusForbidden, detail: "The request came from another site. Open the desk itself and try there."}
+	errSignedOut  = &fault{status: http.StatusUnauthorized, detail: "Sign in, or send a valid token as Authorization: Bearer frm_..."}
+	errBrokeOff   = &fault{status: http.StatusBadRequest, detail: "The transfer broke off before its end. Nothing of it was kept."}
+	errStoodStill = &fault{status: http.StatusRequestTimeout, detail: "The transfer stood still for too long and was given up. Nothing of it was kept."}
+	errNotAdmin   = &fault{status: http.StatusForbidden, detail: "Only administrators may do this."}
+	errOtherSite  = &fault{status: http.StatusForbidden, detail: "The request came from another site. Open the desk itself and try there."}
 )
 
 // A meaning is what a sentinel of the packages below means to those who ask over HTTP.
@@ -77,7 +78,7 @@ var meanings = []meaning{
 	{is: accounts.ErrSetupToken, status: 403, detail: "This set-up link is not valid. Use the one that the desk printed when it was last started."},
 	{is: accounts.ErrNotFirst, status: 409, detail: "The desk already has an account. Sign in."},
 	{is: accounts.ErrEmailTaken, status: 422, detail: "belongs to another account", field: "email"},
-	{is: os.ErrDeadlineExceeded, status: 408, detail: "The transfer stood still for too long and was given up."},
+	{is: syscall.ENOSPC, status: 507, detail: "There is no room left on the disk. Nothing of this was kept."},
 	{is: context.DeadlineExceeded, status: 503, detail: "This took too long. Try again in a moment."},
 }
 

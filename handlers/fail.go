@@ -29,8 +29,8 @@ type problem struct {
 // fail answers a request that ended in an error.
 func (s *Server) fail(c echo.Context, err error) {
 	f, known := faultOf(err)
-	if !known && trafficOf(c).broken.Load() {
-		f, known = *errBrokeOff, true
+	if how := trafficOf(c).broken.Load(); how != nil {
+		f, known = *how, true // whatever came of it further up
 	}
 	res, ctx := c.Response(), c.Request().Context()
 	if leftEarly(ctx) && !known || res.Committed && leftEarly(ctx) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // traffic is what a request has moved so far.
 type traffic struct {
 	in     atomic.Int64
-	broken atomic.Bool // the body ended before its end
+	broken atomic.Pointer[fault] // the body ended before its end, in this way
 }
 
 func trafficOf(c echo.Context) *traffic {
@@ -36,6 +37,8 @@ func (s *Server) pace(next echo.HandlerFunc) echo.HandlerFunc {
 		_ = control.SetWriteDeadline(time.Now().Add(s.cfg.Idle)) // not every test's writer has deadlines
 		res.Writer = &pacedWriter{ResponseWriter: res.Writer, control: control, idle: s.cfg.Idle}
 		if r.Body != nil && r.Body != http.NoBody {
+			// Also for a body that no handler reads: the server waits for what is left of it.
+			_ = control.SetReadDeadline(time.Now().Add(s.cfg.Idle))
 			r.Body = &pacedBody{body: r.Body, control: control, idle: s.cfg.Idle, traffic: t}
 		}
 		return next(c)
@@ -72,16 +75,17 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	_ = b.control.SetReadDeadline(time.Now().Add(b.idle))
 	n, err := b.body.Read(p)
 	b.traffic.in.Add(int64(n))
-	if err != nil {
-		b.traffic.broken.Store(!errors.Is(err, io.EOF))
+	switch {
+	case errors.Is(err, io.EOF):
 		// From here on the server watches the connection for the client's leaving; a deadline left behind
 		// would look like that.
 		_ = b.control.SetReadDeadline(time.Time{})
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		b.traffic.broken.Store(errStoodStill)
+	case err != nil:
+		b.traffic.broken.Store(errBrokeOff)
 	}
 	return n, err
 }
 
-func (b *pacedBody) Close() error {
-	_ = b.control.SetReadDeadline(time.Time{})
-	return b.body.Close()
-}
+func (b *pacedBody) Close() error { return b.body.Close() }

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -86,11 +87,11 @@ func idempotencyKey(c echo.Context) (string, error) {
 
 // addBody takes the whole body in as one file.
 func addBody(c echo.Context, u *imaging.Upload, name string) error {
-	r := c.Request()
-	if r.ContentLength == 0 {
+	content := bufio.NewReader(c.Request().Body)
+	if _, err := content.Peek(1); errors.Is(err, io.EOF) {
 		return imaging.ErrNoFiles
 	}
-	return u.Add(r.Context(), name, r.Body)
+	return u.Add(c.Request().Context(), name, content)
 }
 
 // addParts takes in the files of a form, each while it arrives. An empty file field, as browsers send it when
@@ -102,7 +103,7 @@ func addParts(c echo.Context, u *imaging.Upload, boundary string) error {
 	form := multipart.NewReader(c.Request().Body, boundary)
 	for {
 		part, err := form.NextRawPart()
-		if errors.Is(err, io.EOF) && !trafficOf(c).broken.Load() {
+		if err == io.EOF { // as it is: wrapped, it is the end of a body before the end of its form
 			return nil
 		}
 		if err != nil {
@@ -144,7 +145,7 @@ func partFileName(part *multipart.Part) string {
 
 // formFault tells a form that is not one from a transfer that was refused or broke off.
 func formFault(c echo.Context, err error) error {
-	if _, known := faultOf(err); known || trafficOf(c).broken.Load() || c.Request().Context().Err() != nil {
+	if _, known := faultOf(err); known || trafficOf(c).broken.Load() != nil || c.Request().Context().Err() != nil {
 		return err
 	}
 	return malformedForm()

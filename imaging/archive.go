@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"iter"
 	"os"
@@ -83,6 +84,7 @@ func formatOf(head []byte) format {
 
 // An archive is one that will be opened, with its bytes at any place.
 type archive struct {
+	ctx    context.Context
 	format format
 	name   string
 	size   int64
@@ -116,7 +118,7 @@ func (a *archive) entries(left *budget) iter.Seq[entry] {
 		case formatGzip:
 			proceed = a.gzip(left, each)
 		case formatTar:
-			proceed = a.tar(a.bytes, left, each)
+			proceed = a.tar(stopping{a.ctx, a.bytes}, left, each)
 		}
 		if proceed && !any {
 			yield(a.verdict(NotDICOM, "the archive is empty"))
@@ -138,6 +140,10 @@ func (a *archive) inside(name string, size int64) entry {
 	return entry{name: name, size: size, depth: a.depth + 1}
 }
 
+// countedBelow is from how many records on a ZIP's own word is taken for the number of its files, folders
+// included, to spare reading its directory once more.
+const countedBelow = 20_000
+
 // files counts the files in the archive as far as that is cheap; ok is false where they must be unpacked
 // for it.
 func (a *archive) files(most int64) (n int64, ok bool) {
@@ -145,8 +151,11 @@ func (a *archive) files(most int64) (n int64, ok bool) {
 		return 0, false
 	}
 	announced, err := zipRecords(a.bytes)
-	if err != nil || announced > uint64(most) {
+	switch {
+	case err != nil || announced > uint64(max(most, 0)):
 		return 1, true // it will be one row
+	case announced >= countedBelow:
+		return int64(announced), true
 	}
 	z, err := zip.NewReader(a.bytes, a.size)
 	if err != nil {

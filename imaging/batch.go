@@ -55,6 +55,7 @@ func (b *batch) drop(f *files) { f.drop(b.files) }
 type progress struct {
 	run   *tasks.Run
 	value int64
+	bytes int64 // of files so far
 	total int64
 	known bool // total is all; else archives must be unpacked to know
 }
@@ -65,13 +66,15 @@ func (p *progress) grow(n int64, known bool) {
 	p.known = p.known && known
 }
 
-func (p *progress) one() {
+// one counts a file of so many bytes.
+func (p *progress) one(bytes int64) {
 	p.value++
+	p.bytes += max(bytes, 0)
 	total := p.total
 	if !p.known {
 		total = 0
 	}
-	p.run.Progress("Importing", p.value, total)
+	p.run.Progress(fmt.Sprintf("Importing, %.1f MB so far", float64(p.bytes)/1e6), p.value, total)
 }
 
 // summary says in one line what came of an import.

@@ -33,8 +33,8 @@ var compared = []struct {
 	{tag.Modality, "Modality"}, {tag.StudyInstanceUID, "Study Instance UID"}, {tag.SOPInstanceUID, "SOP Instance UID"},
 }
 
-// Compare shows what a profile with its options would do to the middle image of a series. [FieldErrors] as of
-// Export; a series that would be refused answers with a *[FieldError] that says why.
+// Compare shows what the request's profile with its options would do to the middle image of a series.
+// [FieldErrors] as of Export, and for an image that would be refused.
 func (d *Desk) Compare(ctx context.Context, p tasks.Person, seriesID string, request ExportRequest) ([]TagChange, error) {
 	plan, wrong := planOf(request)
 	if err := wrong.orNil(); err != nil {
@@ -53,16 +53,16 @@ func (d *Desk) Compare(ctx context.Context, p tasks.Person, seriesID string, req
 		return nil, fmt.Errorf("compare %s: %w", s.ID, err)
 	}
 	defer f.Close()
-	file, err := dicom.Parse(f, instance.Size)
+	file, err := dicom.Parse(f, instance.Size, reading)
 	if err != nil {
-		return nil, &FieldError{"seriesIds", err.Error()}
+		return nil, FieldErrors{{Field: "seriesIds", Reason: err.Error()}}
 	}
 	// A key of its own: what is shown here tells nothing about any export.
 	subject, _ := (&secret{Key: newKey()}).subject(patientOfSeries(s), s, true)
 	subject.Pseudonym = "P0001"
 	changes, err := plan.DryRun(file, subject)
 	if errors.Is(err, deid.ErrHeld) || errors.Is(err, deid.ErrRefused) {
-		return nil, &FieldError{"seriesIds", err.Error()}
+		return nil, FieldErrors{{Field: "seriesIds", Reason: err.Error()}}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compare %s: %w", s.ID, err)

@@ -70,7 +70,7 @@ func New(cfg Config) (*Desk, error) {
 	d.staging, errs[1] = openStaging(filepath.Join(cfg.DataDir, "staging"), room)
 	d.previews, errs[2] = openPreviews(filepath.Join(cfg.DataDir, "previews"), cfg.PreviewCache, cfg.Workers)
 	d.sealer, errs[3] = newSealer(cfg.Key)
-	return d, errors.Join(errs[:]...)
+	return d, errors.Join(append(errs[:], syncPath(cfg.DataDir))...)
 }
 
 func (c *Config) defaults() {
@@ -105,8 +105,8 @@ func (d *Desk) Kinds() []tasks.Kind { return []tasks.Kind{d.importKind(), d.expo
 // Attach gives the desk the manager that was made from its kinds.
 func (d *Desk) Attach(m *tasks.Manager) { d.tasks = m }
 
-// Start removes what a crash left behind and then, once an hour, what nothing refers to any more. Call it
-// before transfers are taken.
+// Start removes what a crash left behind and then, once an hour, what nothing refers to any more. The desk
+// must have its manager by then.
 func (d *Desk) Start(ctx context.Context) error {
 	if err := d.files.clear(); err != nil {
 		return err

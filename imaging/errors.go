@@ -54,8 +54,11 @@ func (e FieldErrors) orNil() error {
 	return e
 }
 
-// noRoom words [ErrNoRoom] for a task's owner. Trying again by itself would only fill the disk again.
-func noRoom(err error) error {
-	return tasks.Permanent(tasks.UserError("There is no room left on the desk's disk. What was brought in so far is kept. "+
-		"Ask for room, then retry.", err))
+// forOwner words the desk's own troubles that a task's owner can do something about. A full disk fails the
+// task at once: trying again by itself would only fill the disk again.
+func forOwner(err error) error {
+	if !errors.Is(full(err), ErrNoRoom) {
+		return err
+	}
+	return tasks.Permanent(tasks.UserError("There is no room left on the desk's disk. What was done so far is kept. Make room, then retry.", err))
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -31,14 +32,11 @@ func (d *Desk) exportKind() tasks.Kind {
 // runExport writes the archive. It may run again after a crash: what decides its bytes was fixed at submit.
 func (d *Desk) runExport(ctx context.Context, args exportArgs, r *tasks.Run) (tasks.Done, error) {
 	x, err := d.newExporter(ctx, args, r)
-	if err != nil {
-		return tasks.Done{}, err
-	}
-	if err = x.run(ctx, args); errors.Is(full(err), ErrNoRoom) {
-		err = noRoom(err)
+	if err == nil {
+		err = x.run(ctx, args)
 	}
 	if err != nil {
-		return tasks.Done{}, err
+		return tasks.Done{}, forOwner(err)
 	}
 	done := ExportResult{Images: x.next, Exported: x.exported, Refused: x.next - x.exported}
 	message := fmt.Sprintf("%s of %s exported", thousands(done.Exported), thousands(done.Images))
@@ -187,8 +185,11 @@ func (x *exporter) pack(ctx context.Context, i item) (p packed) {
 	// A file that makes this code panic does not leave; it must not take the desk down with it.
 	defer func() {
 		if recover() != nil {
-			p.drop()
+			x.desk.log.Error("a file made the de-identifier panic", "stack", string(debug.Stack()))
 			p.reason = "this file could not be understood"
+		}
+		if p.err != nil || p.reason != "" {
+			p.drop()
 		}
 	}()
 	f, err := x.desk.files.open(i.instance.SHA256)
@@ -202,7 +203,7 @@ func (x *exporter) pack(ctx context.Context, i item) (p packed) {
 		return p
 	}
 	defer f.Close()
-	file, err := dicom.Parse(f, i.instance.Size)
+	file, err := dicom.Parse(f, i.instance.Size, reading)
 	if err == nil {
 		subject, known := x.hidden.subject(patientOfFile(file), i.series, i.reviewed)
 		if !known {

@@ -116,11 +116,8 @@ func (d *Desk) runImport(ctx context.Context, args importArgs, r *tasks.Run) (ta
 		return tasks.Done{}, err
 	}
 	im := newImporter(ctx, d, r, library)
-	if err = im.run(in, d.cfg.Limits); errors.Is(err, ErrNoRoom) {
-		err = noRoom(err)
-	}
-	if err != nil {
-		return tasks.Done{}, err
+	if err := im.run(in, d.cfg.Limits); err != nil {
+		return tasks.Done{}, forOwner(err)
 	}
 	outcomes, err := d.cfg.Store.Outcomes(ctx, r.TaskID())
 	if err != nil {

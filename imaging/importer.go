@@ -41,7 +41,7 @@ const window = 256
 
 func newImporter(ctx context.Context, d *Desk, r *tasks.Run, library string) *importer {
 	ctx, stop := context.WithCancel(ctx)
-	im := &importer{intake: intake{ctx, d.files}, store: d.cfg.Store, task: r, library: library, stop: stop, work: make(chan *future)}
+	im := &importer{intake: intake{ctx, d.files, d.log}, store: d.cfg.Store, task: r, library: library, stop: stop, work: make(chan *future)}
 	im.batch.now = d.cfg.Now
 	im.rows.run = r
 	for range d.cfg.Workers {
@@ -205,7 +205,7 @@ func (im *importer) serve(f *future) {
 // commit puts a file into the batch, under the next index.
 func (im *importer) commit(t taken) error {
 	im.batch.add(t, im.task.TaskID())
-	im.rows.one()
+	im.rows.one(t.size)
 	if im.batch.isFull() {
 		return im.flush()
 	}

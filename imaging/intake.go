@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
+	"runtime/debug"
 	"sync"
 
 	"github.com/klauspost/compress/zip"
@@ -29,7 +31,11 @@ var buffers = sync.Pool{New: func() any { return new([heldBytes]byte) }}
 type intake struct {
 	ctx   context.Context
 	files *files
+	log   *slog.Logger
 }
+
+// reading bounds what a deflated file may inflate to: it is inflated once to see that it is whole.
+var reading = dicom.MaxInflated(1 << 30)
 
 // A taken file is what intake made of an entry: one of a decided outcome, an arrival with its bytes, or an
 // archive to be opened. err is set when it is the desk that could not go on.
@@ -93,8 +99,20 @@ func (in *intake) take(e entry) taken {
 	return t
 }
 
+// survive makes a file unreadable whose reading panics; it must not take the desk down with it. It is to be
+// deferred itself.
+func (in *intake) survive(e entry, t *taken) {
+	if recover() != nil {
+		// Not the value, which may hold what was read.
+		in.log.Error("a file made its reader panic", "stack", string(debug.Stack()))
+		*t = e.decide(Unreadable, "this file could not be understood")
+	}
+}
+
 // fetch reads an entry's bytes, if they are worth reading; done: there is nothing more to do with it.
 func (in *intake) fetch(e entry) (c content, t taken, done bool) {
+	done = true // what a panic leaves behind
+	defer in.survive(e, &t)
 	if err := in.ctx.Err(); err != nil {
 		return c, taken{entry: e, err: err}, true
 	}
@@ -163,7 +181,7 @@ const reasonNotDICOM = "not a DICOM file"
 
 // archive makes an archive of an entry, spooled to the disk if its bytes are not there already.
 func (in *intake) archive(e entry, f format, head []byte, r io.Reader) taken {
-	a := &archive{format: f, name: e.name, size: e.size, bytes: e.at, depth: e.depth}
+	a := &archive{ctx: in.ctx, format: f, name: e.name, size: e.size, bytes: e.at, depth: e.depth}
 	if a.bytes == nil {
 		c := content{}
 		err := in.spool(&c, e, io.MultiReader(bytes.NewReader(head), r))
@@ -221,15 +239,10 @@ func (w *roomyWriter) Write(p []byte) (int, error) {
 
 // understand reads what a file says of itself, and keeps its bytes if it is a whole image.
 func (in *intake) understand(e entry, c content) (t taken) {
-	defer c.release()
-	// A file that makes this code panic is unreadable; it must not take the desk down with it.
-	defer func() {
-		if recover() != nil {
-			t = e.decide(Unreadable, "this file could not be understood")
-		}
-	}()
+	defer func() { c.release() }()
+	defer in.survive(e, &t)
 	e.size = c.size
-	f, err := dicom.Parse(c.reader(), c.size)
+	f, err := dicom.Parse(c.reader(), c.size, reading)
 	if err != nil {
 		o, reason, ok := refusal(err)
 		if !ok {

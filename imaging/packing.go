@@ -41,7 +41,6 @@ type packed struct {
 // A packer compresses, hashes and counts what is written to it, in memory or beyond heldPacked on disk.
 type packer struct {
 	ctx     context.Context
-	files   *files
 	deflate *flate.Writer
 	crc     hash.Hash32
 	sum     hash.Hash
@@ -56,11 +55,15 @@ var packers = sync.Pool{New: func() any {
 
 var packedBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// fill runs write into a packer and keeps what came out of it.
+// fill runs write into a packer and keeps what came out of it, which the caller drops on an error.
 func (p *packed) fill(ctx context.Context, f *files, write func(*packer) (deid.Report, error)) (deid.Report, error) {
 	w := packers.Get().(*packer)
-	defer packers.Put(w)
-	w.ctx, w.files, w.size, w.spill = ctx, f, 0, spill{files: f, buffer: packedBuffers.Get().(*bytes.Buffer)}
+	w.ctx, w.size, w.spill = ctx, 0, spill{files: f, buffer: packedBuffers.Get().(*bytes.Buffer)}
+	defer func() {
+		p.buffer, p.tmp = w.spill.buffer, w.spill.tmp
+		w.ctx, w.spill = nil, spill{}
+		packers.Put(w)
+	}()
 	w.crc.Reset()
 	w.sum.Reset()
 	w.deflate.Reset(&w.spill)
@@ -68,9 +71,7 @@ func (p *packed) fill(ctx context.Context, f *files, write func(*packer) (deid.R
 	if err == nil {
 		err = w.deflate.Close()
 	}
-	p.buffer, p.tmp = w.spill.buffer, w.spill.tmp
 	if err != nil {
-		p.drop()
 		return report, err
 	}
 	p.sum = hex.EncodeToString(w.sum.Sum(nil))

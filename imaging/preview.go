@@ -68,7 +68,7 @@ func (d *Desk) render(ctx context.Context, s Series, o PreviewOptions) ([]byte, 
 		return nil, fmt.Errorf("preview of %s: %w", s.ID, err)
 	}
 	defer f.Close()
-	file, err := dicom.Parse(f, instance.Size)
+	file, err := dicom.Parse(f, instance.Size, reading)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoPreview, err)
 	}

@@ -155,14 +155,14 @@ func TestAFullDiskFailsTheImportClearlyAndARetryFinishesIt(t *testing.T) {
 		free.Store(1<<30 - 1) // the disk fills up while the import runs
 		return nil
 	}
-	big := study(phantom.Study{Slices: 300, Size: 512})
+	big := study(phantom.Study{Slices: 700, Size: 256})
 	id := d.send(big...).ID
 	task := d.wait(id)
 	if task.Status != tasks.StatusError || task.Error == "" || len(task.Failures) != 1 {
 		t.Fatalf("task is %s: %q after %d failures", task.Status, task.Error, len(task.Failures))
 	}
 	rows := len(d.receipt(id))
-	if series := d.series(ada); len(series) != 1 || series[0].Instances != rows || rows == 0 || rows == 300 {
+	if series := d.series(ada); len(series) != 1 || series[0].Instances != rows || rows == 0 || rows == 700 {
 		t.Errorf("half-stored: %d rows, library %+v", rows, series)
 	}
 	if left := d.paths("files/tmp"); len(left) > 0 {
@@ -176,7 +176,7 @@ func TestAFullDiskFailsTheImportClearlyAndARetryFinishesIt(t *testing.T) {
 	_, err := d.tasks.Retry(t.Context(), ada, id)
 	check(t, err)
 	d.finish(id)
-	if got := d.series(ada)[0].Instances; got != 300 {
+	if got := d.series(ada)[0].Instances; got != 700 {
 		t.Errorf("series has %d instances", got)
 	}
 }

@@ -242,6 +242,22 @@ func TestAnExportWithNothingLeftIsAnError(t *testing.T) {
 	}
 }
 
+func TestAnExportOnAFullDiskFailsClearlyAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.bring(study(phantom.Study{})...)
+	d.SetFree(func() int64 { return 0 })
+	submitted, err := d.Export(t.Context(), ada, imaging.ExportRequest{SeriesIDs: []string{d.series(ada)[0].ID}, Profile: "basic"})
+	check(t, err)
+	task := d.wait(submitted.ID)
+	if task.Status != tasks.StatusError || len(task.Failures) != 1 || !strings.Contains(task.Error, "no room") {
+		t.Errorf("task is %s after %d failures: %q", task.Status, len(task.Failures), task.Error)
+	}
+	if left := append(d.paths("results"), d.paths("files/tmp")...); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 func TestAnExportThatIsKilledMakesTheSameArchive(t *testing.T) {
 	t.Parallel()
 	d := setup(t)

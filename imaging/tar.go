@@ -3,6 +3,7 @@ package imaging
 import (
 	"archive/tar"
 	"bufio"
+	"context"
 	"errors"
 	"io"
 
@@ -17,7 +18,7 @@ const (
 
 // gzip yields the entries of a tar.gz, or the one file of any other gzip; false: nobody wants more.
 func (a *archive) gzip(left *budget, yield func(entry) bool) bool {
-	z, err := gzip.NewReader(bufio.NewReaderSize(a.bytes, 64<<10))
+	z, err := gzip.NewReader(bufio.NewReaderSize(stopping{a.ctx, a.bytes}, 64<<10))
 	if err != nil {
 		return yield(a.verdict(Unreadable, reasonCutGzip))
 	}
@@ -103,3 +104,16 @@ func (b *tarBody) Read(p []byte) (int, error) {
 }
 
 func (b *tarBody) Close() error { return nil }
+
+// stopping reads until the work is to stop: what an archive skips may be long.
+type stopping struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (s stopping) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.r.Read(p)
+}

@@ -11,8 +11,10 @@ import (
 	"filmroom/tasks"
 )
 
-// Claim implements [tasks.Store]. It looks at as many due tasks as it still wants and goes on to further ones
-// for those that others took meanwhile. What was claimed before an error is the answer: its lease runs.
+// claimSlack is how many more due tasks a claim reads than it wants, to go on to when others are quicker.
+const claimSlack = 16
+
+// Claim implements [tasks.Store]. What was claimed before an error is the answer: its lease runs.
 func (s *Tasks) Claim(ctx context.Context, c tasks.Claim) ([]tasks.Task, error) {
 	write, done, err := s.db.begun(ctx)
 	if err != nil {
@@ -22,13 +24,16 @@ func (s *Tasks) Claim(ctx context.Context, c tasks.Claim) ([]tasks.Task, error) 
 	var claimed []tasks.Task
 	refused := map[string]bool{} // by the move: these stay due and come again
 	for len(claimed) < c.Limit {
-		wanted := c.Limit - len(claimed) + len(refused)
+		wanted := c.Limit - len(claimed) + len(refused) + claimSlack
 		due, err := s.due(write, c, wanted)
 		if err != nil {
 			return answer(claimed, wrap(err, "find tasks that are due in lane %s", c.Lane))
 		}
 		for _, t := range due {
-			if len(claimed) == c.Limit || refused[t.ID] {
+			if len(claimed) == c.Limit {
+				return claimed, nil
+			}
+			if refused[t.ID] {
 				continue
 			}
 			next, refusal := tasks.Apply(t.Task, c.Move)

@@ -11,17 +11,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.uber.org/goleak"
 )
 
 // A server is what the tests of this package run on.
 type server struct {
 	uri   string
-	whole bool   // MongoDB or FerretDB 2: atomic updates, so races mean something
+	whole bool   // MongoDB or FerretDB 2: its updates are atomic by themselves
 	why   string // there is none
 }
 
@@ -114,6 +117,9 @@ func open(t testing.TB, name string, edits ...func(*Options)) *DB {
 	for _, edit := range edits {
 		edit(&o)
 	}
+	if !theServer.whole {
+		o.configure = inTurns(name, o.configure)
+	}
 	db, err := Open(context.Background(), theServer.uri, o)
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +132,34 @@ func closeDB(t testing.TB, db *DB) {
 	t.Helper()
 	if err := db.Close(context.Background()); err != nil {
 		t.Error(err)
+	}
+}
+
+// turns has a lock for each database.
+var turns sync.Map
+
+// inTurns lets one command at a time reach a database. FerretDB 1 carries out the updates of one command
+// without a transaction, so that they are atomic only like this; what then still can race are our own
+// commands with one another, which is what the tests of many callers are about.
+func inTurns(database string, configure func(*options.ClientOptions)) func(*options.ClientOptions) {
+	lock, _ := turns.LoadOrStore(database, &sync.Mutex{})
+	turn := lock.(*sync.Mutex)
+	return func(c *options.ClientOptions) {
+		started := func(context.Context, *event.CommandStartedEvent) {}
+		if configure != nil {
+			configure(c)
+		}
+		if c.Monitor != nil {
+			started = c.Monitor.Started
+		}
+		c.SetMonitor(&event.CommandMonitor{
+			Started: func(ctx context.Context, e *event.CommandStartedEvent) {
+				turn.Lock()
+				started(ctx, e)
+			},
+			Succeeded: func(context.Context, *event.CommandSucceededEvent) { turn.Unlock() },
+			Failed:    func(context.Context, *event.CommandFailedEvent) { turn.Unlock() },
+		})
 	}
 }
 

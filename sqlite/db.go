@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"filmroom/sqlite/internal/lite"
+	"filmroom/tasks"
 )
 
 var (
@@ -43,7 +44,14 @@ type Options struct {
 	// Readers is how many reads may run at once; 0 means two.
 	Readers int
 
+	tuning   tuning           // for tests that take the ways of large lists
 	prepared func(sql string) // for the test that reads query plans
+}
+
+// tuning says when lists change their ways.
+type tuning struct {
+	few   int // so many matches are fetched and sorted rather than looked for in the order of the list
+	dense int // see [listing.countWords]
 }
 
 // A DB is an open database file.
@@ -69,6 +77,9 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	if o.Readers == 0 {
 		o.Readers = 2
+	}
+	if o.tuning == (tuning{}) {
+		o.tuning = tuning{few: 2000, dense: tasks.CountLimit}
 	}
 	db := &DB{path: path, readers: make(chan *lite.Conn, o.Readers), options: o}
 	if err := db.open(); err != nil {

@@ -71,7 +71,7 @@ func (l *shelf) few() (rows []int64, ok bool, err error) {
 		return rows, true, err
 	}
 	for _, filter := range l.filters() {
-		s := filter().Int(fewMatches + 1)
+		s := filter().Int(int64(l.most + 1))
 		var some []int64
 		for s.Next() {
 			some = append(some, s.ReadInt())
@@ -79,7 +79,7 @@ func (l *shelf) few() (rows []int64, ok bool, err error) {
 		if err := s.Err(); err != nil {
 			return nil, false, err
 		}
-		if len(some) <= fewMatches && (!ok || len(some) < len(rows)) {
+		if len(some) <= l.most && (!ok || len(some) < len(rows)) {
 			rows, ok = some, true
 		}
 	}
@@ -114,16 +114,5 @@ func (l *shelf) matches(s *imaging.Series) bool {
 		(l.name == "" || strings.HasPrefix(strings.ToLower(s.PatientName), l.name)) &&
 		(q.StudyUID == "" || s.StudyUID == q.StudyUID) &&
 		(q.SeriesUID == "" || s.SeriesUID == q.SeriesUID) &&
-		(len(q.Words) == 0 || haveWords(s.SearchWords(), q.Words))
-}
-
-// haveWords reports whether each of words is the beginning of one that a sorted list has.
-func haveWords(have, words []string) bool {
-	for _, w := range words {
-		i, _ := slices.BinarySearch(have, w)
-		if i == len(have) || !strings.HasPrefix(have[i], w) {
-			return false
-		}
-	}
-	return true
+		(len(q.Words) == 0 || haveWords(strings.Join(s.SearchWords(), " "), q.Words))
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 type shelf struct {
 	c     *lite.Conn
 	q     imaging.SeriesQuery
+	most  int // so many are few
 	order seriesOrder
 	name  string // beginning of the patient's name, in lower case
 	after *spot
@@ -29,7 +31,11 @@ func (s *imagingStore) ListSeries(ctx context.Context, q imaging.SeriesQuery) (p
 	if q.Sort == "" {
 		q.Sort = imaging.NewestImported
 	}
-	l := &shelf{q: q, order: seriesOrders[q.Sort], name: strings.ToLower(q.PatientName)}
+	order, ok := seriesOrders[q.Sort]
+	if !ok {
+		return page, fmt.Errorf("list series: no such sort %q", q.Sort)
+	}
+	l := &shelf{q: q, most: s.db.options.tuning.few, order: order, name: strings.ToLower(q.PatientName)}
 	if q.Cursor != "" {
 		after, ok := s.db.seal.open(q.Cursor, string(q.Sort))
 		if !ok {

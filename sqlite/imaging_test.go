@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"path/filepath"
 	"testing"
 
 	"filmroom/imaging"
@@ -16,4 +17,11 @@ func TestImaging(t *testing.T) {
 		},
 		Contention: true,
 	})
+}
+
+func TestImagingOfLargeLibraries(t *testing.T) {
+	t.Parallel()
+	imagingtest.Test(t, imagingtest.Harness{New: func(t testing.TB) imaging.Store {
+		return openAt(t, filepath.Join(t.TempDir(), "test.db"), Options{tuning: large[0]}).Imaging()
+	}})
 }

@@ -62,12 +62,14 @@ func (s *statements) add(sql string) {
 }
 
 func (s *statements) listen(t *testing.T) {
-	open := func(t testing.TB) *DB {
-		return openAt(t, filepath.Join(t.TempDir(), "test.db"), Options{prepared: s.add})
+	for _, tune := range append(large, tuning{}) {
+		open := func(t testing.TB) *DB {
+			return openAt(t, filepath.Join(t.TempDir(), "test.db"), Options{prepared: s.add, tuning: tune})
+		}
+		taskstest.Test(t, taskstest.Harness{New: func(t testing.TB) tasks.Store { return open(t).Tasks() }})
+		imagingtest.Test(t, imagingtest.Harness{New: func(t testing.TB) imaging.Store { return open(t).Imaging() }})
+		accountstest.Test(t, accountstest.Harness{New: func(t testing.TB) accounts.Store { return open(t).Accounts() }})
 	}
-	taskstest.Test(t, taskstest.Harness{New: func(t testing.TB) tasks.Store { return open(t).Tasks() }})
-	accountstest.Test(t, accountstest.Harness{New: func(t testing.TB) accounts.Store { return open(t).Accounts() }})
-	imagingtest.Test(t, imagingtest.Harness{New: func(t testing.TB) imaging.Store { return open(t).Imaging() }})
 }
 
 func explain(t *testing.T, c *lite.Conn, sql string) string {

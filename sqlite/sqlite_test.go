@@ -17,6 +17,18 @@ func TestTasks(t *testing.T) {
 	})
 }
 
+// large lists take ways of their own, which the suites' small ones come to by these.
+var large = []tuning{{few: 1, dense: 1 << 32}, {few: 1}}
+
+func TestTasksOfLargeLists(t *testing.T) {
+	t.Parallel()
+	for _, tune := range large {
+		taskstest.Test(t, taskstest.Harness{New: func(t testing.TB) tasks.Store {
+			return openAt(t, filepath.Join(t.TempDir(), "test.db"), Options{tuning: tune}).Tasks()
+		}})
+	}
+}
+
 func open(t testing.TB) *DB { return openAt(t, filepath.Join(t.TempDir(), "test.db"), Options{}) }
 
 func openAt(t testing.TB, path string, o Options) *DB {

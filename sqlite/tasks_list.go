@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -17,16 +18,15 @@ import (
 // Words are beyond the groups, and so is a range of creation under an order by end. Where few tasks match,
 // which another index tells, these are fetched and sorted; where many do, the merge soon finds a page.
 
-// fewMatches is how many tasks are fetched and sorted rather than looked for in the order of the list.
-const fewMatches = 2000
-
 // A listing is one query under way.
 type listing struct {
 	c      *lite.Conn
 	q      tasks.Query
+	tuning tuning
 	order  order
 	groups []group
-	sum    int   // tasks in groups
+	sizes  []int // tasks in each group
+	sum    int   // tasks in all groups
 	all    int   // tasks of the query's user
 	reach  reach // where the page lies
 }
@@ -35,8 +35,12 @@ func (s *taskStore) List(ctx context.Context, q tasks.Query) (page tasks.Page, e
 	if q.Sort == "" {
 		q.Sort = tasks.NewestFirst
 	}
+	order, ok := orders[q.Sort]
+	if !ok {
+		return page, fmt.Errorf("list tasks: no such sort %q", q.Sort)
+	}
 	err = s.db.read(ctx, func(c *lite.Conn) error {
-		l := &listing{c: c, q: q, order: orders[q.Sort]}
+		l := &listing{c: c, q: q, tuning: s.db.options.tuning, order: order}
 		page, err = l.page(ctx)
 		return err
 	})
@@ -107,7 +111,7 @@ func (l *listing) choose() error {
 	return groupsOf(l.c, l.q.UserID, func(g group, n int) {
 		l.all += n
 		if l.selects(g) {
-			l.groups = append(l.groups, g)
+			l.groups, l.sizes = append(l.groups, g), append(l.sizes, n)
 			l.sum += n
 		}
 	})
@@ -128,23 +132,19 @@ func (l *listing) walk(ctx context.Context, n int) (places []place, err error) {
 		return nil, nil
 	}
 	m := newMerge(l.c, l.order, l.groups, l.reach, n)
+	m.named = len(l.q.Words) > 0
 	for len(places) < n {
 		p, ok, err := m.next()
 		if err != nil || !ok {
 			return places, err
 		}
-		if len(l.q.Words) == 0 {
-			places = append(places, p)
+		if m.named && !haveWords(p.name+" "+p.kind, l.q.Words) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			continue
 		}
-		if match, err := l.matches(p.row); err != nil {
-			return nil, err
-		} else if match {
-			places = append(places, p)
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+		places = append(places, p)
 	}
 	return places, nil
 }

@@ -15,6 +15,8 @@ type place struct {
 	at  int64 // milliseconds
 	id  string
 	row int64
+
+	name, kind string // only where words are looked for
 }
 
 func comparePlaces(a, b place) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) }
@@ -25,6 +27,7 @@ func (p place) before(q place) bool { return comparePlaces(p, q) < 0 }
 type order struct {
 	ended, descending bool
 	sql               string // places of one group
+	named             string // the same with names
 }
 
 func (o order) compare(a, b place) int {
@@ -42,12 +45,14 @@ var orders = map[tasks.Sort]order{
 }
 
 func newOrder(column, direction string) order {
-	sql := `SELECT @, taskId, row FROM tasks
+	sql := `SELECT @, taskId, row% FROM tasks
 		WHERE userId = ? AND status = ? AND kind = ? AND lane = ? AND dismissed = ?
 		AND @ IS NOT NULL AND (@, taskId) > (?, ?) AND (@, taskId) < (?, ?)
 		AND createdAt >= ? AND createdAt < ? ORDER BY @ #, taskId # LIMIT ?`
-	sql = strings.NewReplacer("@", column, "#", direction).Replace(sql)
-	return order{ended: column == "endedAt", descending: direction == "DESC", sql: sql}
+	fill := func(more string) string {
+		return strings.NewReplacer("@", column, "#", direction, "%", more).Replace(sql)
+	}
+	return order{ended: column == "endedAt", descending: direction == "DESC", sql: fill(""), named: fill(", name")}
 }
 
 // bind binds a group, in the order in which the indexes have it.
@@ -61,6 +66,7 @@ type merge struct {
 	c       *lite.Conn
 	order   order
 	reach   reach
+	named   bool // places come with name and kind
 	streams []*stream
 	begun   bool
 	ahead   int // places a stream reads at first
@@ -143,11 +149,19 @@ func (m *merge) fetch(s *stream, from place) error {
 	if m.order.descending {
 		lo, hi = m.reach.lo, from
 	}
-	stmt := s.group.bind(m.c.Stmt(m.order.sql)).Int(lo.at).Text(lo.id).Int(hi.at).Text(hi.id)
+	sql := m.order.sql
+	if m.named {
+		sql = m.order.named
+	}
+	stmt := s.group.bind(m.c.Stmt(sql)).Int(lo.at).Text(lo.id).Int(hi.at).Text(hi.id)
 	stmt.Int(m.reach.from).Int(m.reach.to).Int(int64(s.ahead))
 	s.read = s.read[:0]
 	for stmt.Next() {
-		s.read = append(s.read, place{at: stmt.ReadInt(), id: stmt.ReadText(), row: stmt.ReadInt()})
+		p := place{at: stmt.ReadInt(), id: stmt.ReadText(), row: stmt.ReadInt()}
+		if m.named {
+			p.name, p.kind = stmt.ReadText(), s.group.kind
+		}
+		s.read = append(s.read, p)
 	}
 	s.ended = len(s.read) < s.ahead
 	s.ahead = min(2*s.ahead, 1000)

@@ -3,8 +3,12 @@ package sqlite
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"filmroom/sqlite/internal/lite"
 	"filmroom/tasks"
 )
 
@@ -47,7 +51,7 @@ func (l *listing) few(ctx context.Context) (places []place, ok bool, err error) 
 		if err != nil {
 			return nil, false, err
 		}
-		if l.selects(f.group) && l.accepts(&f) {
+		if l.accepts(&f) {
 			places = append(places, f.place(l.order))
 		}
 	}
@@ -57,11 +61,11 @@ func (l *listing) few(ctx context.Context) (places []place, ok bool, err error) 
 // rowsOfWords returns the rows that match the rarest of the query's words, when they are few.
 func (l *listing) rowsOfWords() (rarest []int64, ok bool, err error) {
 	for _, word := range l.q.Words {
-		rows, err := l.rowsOfWord(word, fewMatches+1)
+		rows, err := l.rowsOfWord(word, l.tuning.few+1)
 		if err != nil {
 			return nil, false, err
 		}
-		if len(rows) <= fewMatches && (!ok || len(rows) < len(rarest)) {
+		if len(rows) <= l.tuning.few && (!ok || len(rows) < len(rarest)) {
 			rarest, ok = rows, true
 		}
 	}
@@ -90,12 +94,14 @@ func (l *listing) users() (users []string) {
 	return slices.Compact(users)
 }
 
-// rowsOfRange returns the rows of tasks created in the query's range, when they are few.
+// rowsOfRange returns the rows of tasks created in the query's range, when they are few: more than for
+// words, since the other way may walk far before it comes to the first of them.
 func (l *listing) rowsOfRange() (rows []int64, ok bool, err error) {
+	few := 5 * l.tuning.few
 	r := l.everywhere()
 	r.lo.at, r.hi.at = r.from, r.to
-	m := newMerge(l.c, orders[tasks.OldestFirst], l.groups, r, fewMatches+1)
-	for range fewMatches + 1 {
+	m := newMerge(l.c, orders[tasks.OldestFirst], l.groups, r, few+1)
+	for range few + 1 {
 		p, more, err := m.next()
 		if err != nil || !more {
 			return rows, err == nil, err
@@ -114,14 +120,23 @@ type facts struct {
 	id                 string
 }
 
-const selectFacts = "SELECT taskId, userId, status, kind, lane, dismissed, createdAt, endedAt, name FROM tasks WHERE row = ?"
+const (
+	factsColumns = "tasks.row, taskId, tasks.userId, status, kind, lane, dismissed, createdAt, endedAt, name"
+	selectFacts  = "SELECT " + factsColumns + " FROM tasks WHERE row = ?"
+)
+
+func readFacts(s *lite.Stmt) facts {
+	return facts{
+		row: s.ReadInt(), id: s.ReadText(),
+		group:     group{s.ReadText(), tasks.Status(s.ReadText()), s.ReadText(), s.ReadText(), s.ReadBool()},
+		createdAt: s.ReadTime(), endedAt: s.ReadTime(), name: s.ReadText(),
+	}
+}
 
 func (l *listing) facts(row int64) (f facts, err error) {
 	s := l.c.Stmt(selectFacts).Int(row)
 	if s.Next() {
-		f.row, f.id = row, s.ReadText()
-		f.group = group{s.ReadText(), tasks.Status(s.ReadText()), s.ReadText(), s.ReadText(), s.ReadBool()}
-		f.createdAt, f.endedAt, f.name = s.ReadTime(), s.ReadTime(), s.ReadText()
+		f = readFacts(s)
 	}
 	return f, s.Err()
 }
@@ -133,19 +148,32 @@ func (f *facts) place(o order) place {
 	return place{at: f.createdAt.UnixMilli(), id: f.id, row: f.row}
 }
 
-func (l *listing) matches(row int64) (bool, error) {
-	f, err := l.facts(row)
-	return err == nil && l.accepts(&f), err
+// accepts holds a task against the whole query.
+func (l *listing) accepts(f *facts) bool {
+	at := f.createdAt.UnixMilli()
+	return l.selects(f.group) && at >= l.reach.from && at < l.reach.to && haveWords(f.name+" "+f.group.kind, l.q.Words)
 }
 
-// accepts checks what the groups do not say.
-func (l *listing) accepts(f *facts) bool {
-	if at := f.createdAt.UnixMilli(); at < l.reach.from || at >= l.reach.to {
-		return false
-	}
-	if len(l.q.Words) == 0 {
+// haveWords reports whether each of words is the beginning of one of a text's words, as [tasks.Words]
+// cuts it.
+func haveWords(text string, words []string) bool {
+	if len(words) == 0 {
 		return true
 	}
-	t := tasks.Task{Name: f.name, Kind: f.group.kind}
-	return haveWords(t.SearchWords(), l.q.Words)
+	text = strings.ToLower(text)
+	return !slices.ContainsFunc(words, func(w string) bool { return !hasWord(text, w) })
+}
+
+func hasWord(text, beginning string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], beginning)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:from+i])
+		if from+i == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before) {
+			return true
+		}
+		from += i + 1
+	}
 }

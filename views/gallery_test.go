@@ -100,7 +100,7 @@ func galleryTasks() []tasks.Task {
 	running.StartedAt = galleryNow.Add(-7 * time.Second)
 
 	unknown := galleryTask("01JCB", tasks.StatusProcessing, "Import, 1 archive")
-	unknown.Phase, unknown.Progress = "opening", tasks.Progress{Message: "Reading the archive's directory", Value: 1204}
+	unknown.Phase, unknown.Progress = "unpacking", tasks.Progress{Message: "Reading the archive's directory", Value: 1204}
 	unknown.StartedAt = galleryNow.Add(-2 * time.Second)
 
 	canceling := galleryTask("01JCC", tasks.StatusProcessing, "Take-out, 2 series")
@@ -244,7 +244,7 @@ func galleryJournal(t tasks.Task) []tasks.Entry {
 		return j
 	}
 	j = append(j, tasks.Entry{At: t.StartedAt, Event: tasks.EventClaimed, Attempt: 1},
-		tasks.Entry{At: t.StartedAt.Add(50 * time.Millisecond), Event: tasks.EventPhase, Attempt: 1, Note: "opening"},
+		tasks.Entry{At: t.StartedAt.Add(50 * time.Millisecond), Event: tasks.EventPhase, Attempt: 1, Note: "unpacking"},
 		tasks.Entry{At: t.StartedAt.Add(400 * time.Millisecond), Event: tasks.EventPhase, Attempt: 1, Note: "storing"})
 	switch t.Status {
 	case tasks.StatusFinished:

@@ -50,6 +50,7 @@ type pass struct {
 	plan    *Plan
 	subject *Subject
 	search  *search
+	syntax  string    // the transfer syntax of the pixels
 	mac     hash.Hash // nil where UIDs stay
 	dry     bool
 
@@ -75,7 +76,7 @@ func (p *Plan) begin(f *dicom.File, s *Subject) (*pass, error) {
 	if err := p.hold(f, s); err != nil {
 		return nil, err
 	}
-	pass := &pass{plan: p, subject: s, search: searches.Get().(*search)}
+	pass := &pass{plan: p, subject: s, syntax: f.TransferSyntax, search: searches.Get().(*search)}
 	pass.report.Rows, pass.steps = make([]Row, 0, usualRows), make([]dicom.Step, 0, 2*usualRows)
 	if !p.options.RetainUIDs || len(s.UIDKey) > 0 {
 		pass.mac = hmac.New(sha256.New, s.UIDKey)

@@ -15,8 +15,8 @@ import (
 
 func TestUIDsStayConsistentOverFiles(t *testing.T) {
 	t.Parallel()
-	first := leaves(t, Options{}, image())
-	second := leaves(t, Options{}, image(dicom.Text(tag.SOPInstanceUID, "1.2.3.4.5.6.7.8.99"),
+	first := leaves(t, Options{}, ct())
+	second := leaves(t, Options{}, ct(dicom.Text(tag.SOPInstanceUID, "1.2.3.4.5.6.7.8.99"),
 		dicom.Sequence(tag.ReferencedImageSequence, dicom.NewDataset(
 			dicom.Text(tag.ReferencedSOPClassUID, uid.CTImageStorage),
 			dicom.Text(tag.ReferencedSOPInstanceUID, "1.2.3.4.5.6.7.8.1")))))
@@ -53,7 +53,7 @@ func TestUIDsStayIfTheyAreToStay(t *testing.T) {
 	t.Parallel()
 	s := someone()
 	s.UIDKey = nil
-	_, out, _ := applied(t, plan(t, Options{RetainUIDs: true}), file(t, image()), s)
+	_, out, _ := applied(t, plan(t, Options{RetainUIDs: true}), file(t, ct()), s)
 	if got := text(out.Dataset, tag.SOPInstanceUID); got != "1.2.3.4.5.6.7.8.1" {
 		t.Errorf("got %s", got)
 	}
@@ -63,7 +63,7 @@ func TestTheMarksSayWhatWasDone(t *testing.T) {
 	t.Parallel()
 	earlier := dicom.Sequence(tag.DeidentificationMethodCodeSequence,
 		code("113101", "DCM", "whatever"), code("4711", "99QUUX", "Quux"))
-	out := leaves(t, Options{ShiftDates: true, RetainDevice: true}, image(earlier, dicom.Text(tag.DeidentificationMethod, "by Quux")))
+	out := leaves(t, Options{ShiftDates: true, RetainDevice: true}, ct(earlier, dicom.Text(tag.DeidentificationMethod, "by Quux")))
 	if text(out, tag.PatientIdentityRemoved) != "YES" || text(out, tag.LongitudinalTemporalInformationModified) != "MODIFIED" {
 		t.Errorf("left: %q", values(out))
 	}
@@ -82,7 +82,7 @@ func TestTheMarksSayWhatWasDone(t *testing.T) {
 func TestTheTemporalMarkRemembersWhatWasDoneBefore(t *testing.T) {
 	t.Parallel()
 	mark := func(before string, o Options) string {
-		return text(leaves(t, o, image(dicom.Text(tag.LongitudinalTemporalInformationModified, before))), tag.LongitudinalTemporalInformationModified)
+		return text(leaves(t, o, ct(dicom.Text(tag.LongitudinalTemporalInformationModified, before))), tag.LongitudinalTemporalInformationModified)
 	}
 	got := []string{mark("", Options{}), mark("UNMODIFIED", Options{RetainFullDates: true}), mark("MODIFIED", Options{RetainFullDates: true}), mark("REMOVED", Options{ShiftDates: true})}
 	if want := []string{"REMOVED", "UNMODIFIED", "MODIFIED", "REMOVED"}; !slices.Equal(got, want) {
@@ -92,7 +92,7 @@ func TestTheTemporalMarkRemembersWhatWasDoneBefore(t *testing.T) {
 
 func TestDatesMoveByTheOffsetAndTimesStay(t *testing.T) {
 	t.Parallel()
-	d := image(
+	d := ct(
 		dicom.New(tag.StudyDate, vr.DA, []byte("20210304")), dicom.New(tag.StudyTime, vr.TM, []byte("103000.5")),
 		dicom.New(tag.AcquisitionDateTime, vr.DT, []byte("20210304103000.500000+0100")),
 		dicom.New(tag.SeriesDate, vr.DA, []byte("2021.03.04")), dicom.New(tag.ContentDate, vr.DA, []byte("yesterday")),
@@ -119,18 +119,18 @@ func TestPaddingAndOverlaysInThePixelsGo(t *testing.T) {
 		pixel, _ := d.Get(tag.PixelData)
 		return pixel.Value
 	}
-	if out := e(leaves(t, Options{}, image(dicom.New(tag.PixelData, vr.OW, plain)))); !bytes.Equal(out, pixels) {
+	if out := e(leaves(t, Options{}, ct(dicom.New(tag.PixelData, vr.OW, plain)))); !bytes.Equal(out, pixels) {
 		t.Errorf("without a sign of overlays the pixels became %x", out)
 	}
 	overlay := []*dicom.Element{dicom.Ints(0x60000010, 4), dicom.Ints(0x60000102, 12), dicom.New(tag.PixelData, vr.OW, plain)}
-	for _, w := range words(e(leaves(t, Options{}, image(overlay...)))) {
+	for _, w := range words(e(leaves(t, Options{}, ct(overlay...)))) {
 		if w != 0x0123 {
 			t.Fatalf("a pixel became %04x, want 0123", w)
 		}
 	}
 	large := dicom.NewLarge(tag.PixelData, vr.OW, io.NewSectionReader(bytes.NewReader(bytes.Repeat(pixels, 4096)), 0, 4096*32))
 	overlay[2] = large
-	out := leaves(t, Options{}, image(append(overlay, dicom.Ints(tag.Rows, 256), dicom.Ints(tag.Columns, 256))...))
+	out := leaves(t, Options{}, ct(append(overlay, dicom.Ints(tag.Rows, 256), dicom.Ints(tag.Columns, 256))...))
 	pixel, _ := out.Get(tag.PixelData)
 	b, err := pixel.Bytes(1 << 20)
 	if err != nil || len(b) != 4096*32 || words(b)[70_000/2] != 0x0123 {
@@ -190,7 +190,7 @@ func TestADryRunShowsWhatApplyDoes(t *testing.T) {
 
 func TestTheReportIsInTheOrderOfTheFileAndSaysWhere(t *testing.T) {
 	t.Parallel()
-	_, _, report := applied(t, plan(t, Options{}), file(t, image(nested(2, dicom.Text(tag.OperatorsName, "Quux")), dicom.Text(tag.PatientComments, "x"))), someone())
+	_, _, report := applied(t, plan(t, Options{}), file(t, ct(nested(2, dicom.Text(tag.OperatorsName, "Quux")), dicom.Text(tag.PatientComments, "x"))), someone())
 	s := report.String()
 	for _, line := range []string{
 		"(0008,1115)[1] > (0008,1115)[1] > (0008,1070) replaced\n", "(0010,4000) removed\n", "(0020,000D) remapped\n", "(0012,0062) added\n",

@@ -52,7 +52,7 @@ func (zeroes) ReadAt(p []byte, _ int64) (int, error) {
 // TestMemoryDoesNotGrowWithThePixels: 4 GB of them, streamed.
 func TestMemoryDoesNotGrowWithThePixels(t *testing.T) {
 	const size = 65535 * 32768 * 2
-	d := image(dicom.Ints(tag.Rows, 65535), dicom.Ints(tag.Columns, 32768))
+	d := ct(dicom.Ints(tag.Rows, 65535), dicom.Ints(tag.Columns, 32768))
 	d.Set(dicom.NewLarge(tag.PixelData, vr.OW, io.NewSectionReader(zeroes{}, 0, size)))
 	f := dicom.NewFile(d, "")
 	p := plan(t, Options{})

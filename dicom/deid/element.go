@@ -13,10 +13,11 @@ func (p *pass) dataset(src, out *dicom.Dataset) error {
 	defer func() { p.path = p.path[:depth] }()
 	for t, e := range src.All() {
 		p.path[depth] = dicom.Step{Tag: t}
-		if depth == 0 && p.special(src, out, e) {
-			continue
+		rewrite := p.element
+		if depth == 0 && isSpecial(t) {
+			rewrite = p.special
 		}
-		if err := p.element(src, out, e); err != nil {
+		if err := rewrite(src, out, e); err != nil {
 			return err
 		}
 	}
@@ -26,22 +27,25 @@ func (p *pass) dataset(src, out *dicom.Dataset) error {
 	return nil
 }
 
-// special deals with the elements of the outermost data set that the table alone does not decide: the
-// pseudonym's, the marks', the pixels. It reports whether e was one.
-func (p *pass) special(src, out *dicom.Dataset, e *dicom.Element) bool {
-	switch e.Tag {
-	case tag.PatientName, tag.PatientID:
-		p.set(src, e, Pseudonymised, out, vrOf(e), padded(append(p.bytes(), p.subject.Pseudonym...), vr.LO))
+// isSpecial reports whether an element of the outermost data set is decided by more than the table.
+func isSpecial(t tag.Tag) bool {
+	switch t {
+	case tag.PatientName, tag.PatientID, tag.PatientIdentityRemoved, tag.DeidentificationMethod,
+		tag.DeidentificationMethodCodeSequence, tag.LongitudinalTemporalInformationModified:
 		return true
-	case tag.PatientIdentityRemoved, tag.DeidentificationMethod, tag.DeidentificationMethodCodeSequence,
-		tag.LongitudinalTemporalInformationModified:
-		return true // written anew by mark
 	}
-	if !isPixelData(e.Tag) {
-		return false
+	return isPixelData(t)
+}
+
+// special deals with the pseudonym's elements and the pixels; mark writes its own.
+func (p *pass) special(src, out *dicom.Dataset, e *dicom.Element) error {
+	switch {
+	case e.Tag == tag.PatientName || e.Tag == tag.PatientID:
+		p.set(src, e, Pseudonymised, out, vrOf(e), padded(append(p.bytes(), p.subject.Pseudonym...), vr.LO))
+	case isPixelData(e.Tag):
+		return p.pixels(src, out, e)
 	}
-	p.pixels(src, out, e)
-	return true
+	return nil
 }
 
 // element carries out the plan's treatment of one element.

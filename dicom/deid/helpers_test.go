@@ -28,8 +28,8 @@ func plan(t testing.TB, o Options) *Plan {
 	return p
 }
 
-// image is a small CT image with the elements beside it; 4 x 4 pixels of 16 bits, 12 of them stored.
-func image(elements ...*dicom.Element) *dicom.Dataset {
+// ct is a small CT image with the elements beside it; 4 x 4 pixels of 16 bits, 12 of them stored.
+func ct(elements ...*dicom.Element) *dicom.Dataset {
 	d := dicom.NewDataset(
 		dicom.Text(tag.SOPClassUID, uid.CTImageStorage),
 		dicom.Text(tag.SOPInstanceUID, "1.2.3.4.5.6.7.8.1"),

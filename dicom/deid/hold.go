@@ -26,7 +26,7 @@ func (p *Plan) hold(f *dicom.File, s *Subject) error {
 	if err := p.refuse(f); err != nil {
 		return err
 	}
-	if reason := unseen(f); reason != "" && !s.PixelsReviewed {
+	if reason := unseen(f); reason != "" && !s.PixelsReviewed && len(s.Blackout) == 0 {
 		return fmt.Errorf("%w: %s; a person must look at the series first", ErrHeld, reason)
 	}
 	return nil

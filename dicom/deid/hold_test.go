@@ -47,7 +47,7 @@ func TestPixelsThatMayShowANameAreHeldBackUntilSomebodyLooked(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			unseen, seen := outcome(t, Options{}, file(t, image(c.elements...)))
+			unseen, seen := outcome(t, Options{}, file(t, ct(c.elements...)))
 			if c.held != errors.Is(unseen, ErrHeld) || !c.held && unseen != nil {
 				t.Errorf("unseen: %v", unseen)
 			}
@@ -60,7 +60,7 @@ func TestPixelsThatMayShowANameAreHeldBackUntilSomebodyLooked(t *testing.T) {
 
 func TestADataSetWithoutPixelsIsNotHeld(t *testing.T) {
 	t.Parallel()
-	d := image(dicom.Text(tag.SOPClassUID, uid.UltrasoundImageStorage))
+	d := ct(dicom.Text(tag.SOPClassUID, uid.UltrasoundImageStorage))
 	d.Remove(tag.PixelData)
 	if err, _ := outcome(t, Options{}, file(t, d)); err != nil {
 		t.Error(err)
@@ -75,11 +75,11 @@ func TestWhatNoPlanCanCleanIsRefused(t *testing.T) {
 		name string
 		d    *dicom.Dataset
 	}{
-		{"a document", image(dicom.New(tag.EncapsulatedDocument, vr.OB, []byte("%PDF")))},
-		{"a document within an item", image(nested(2, dicom.New(tag.EncapsulatedDocument, vr.OB, []byte("%PDF"))))},
-		{"a voice", image(dicom.Text(tag.SOPClassUID, uid.BasicVoiceAudioWaveformStorage))},
-		{"a DICOMDIR", image(dicom.Text(tag.SOPClassUID, uid.MediaStorageDirectory))},
-		{"annotated waveforms", image(annotated)},
+		{"a document", ct(dicom.New(tag.EncapsulatedDocument, vr.OB, []byte("%PDF")))},
+		{"a document within an item", ct(nested(2, dicom.New(tag.EncapsulatedDocument, vr.OB, []byte("%PDF"))))},
+		{"a voice", ct(dicom.Text(tag.SOPClassUID, uid.BasicVoiceAudioWaveformStorage))},
+		{"a DICOMDIR", ct(dicom.Text(tag.SOPClassUID, uid.MediaStorageDirectory))},
+		{"annotated waveforms", ct(annotated)},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,13 +92,13 @@ func TestWhatNoPlanCanCleanIsRefused(t *testing.T) {
 	}
 	t.Run("but the option to clean structured content takes annotations", func(t *testing.T) {
 		t.Parallel()
-		if err, _ := outcome(t, Options{CleanStructuredContent: true}, file(t, image(annotated))); err != nil {
+		if err, _ := outcome(t, Options{CleanStructuredContent: true}, file(t, ct(annotated))); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("an overlay within compressed pixels", func(t *testing.T) {
 		t.Parallel()
-		d := image(embedded, dicom.Encapsulated(tag.PixelData, vr.OB, dicom.NewFragments([]byte{1, 2})))
+		d := ct(embedded, dicom.Encapsulated(tag.PixelData, vr.OB, dicom.NewFragments([]byte{1, 2})))
 		f := dicom.NewFile(d, uid.RLELossless)
 		if _, err := plan(t, Options{}).Apply(io.Discard, f, someone()); !errors.Is(err, ErrRefused) {
 			t.Error(err)
@@ -111,7 +111,7 @@ func TestWhatCannotBeReadToItsEndCannotLeave(t *testing.T) {
 	t.Parallel()
 	p := plan(t, Options{})
 	var b bytes.Buffer
-	if err := dicom.Write(&b, dicom.NewFile(image(), uid.ExplicitLE)); err != nil {
+	if err := dicom.Write(&b, dicom.NewFile(ct(), uid.ExplicitLE)); err != nil {
 		t.Fatal(err)
 	}
 	partial, err := dicom.Parse(bytes.NewReader(b.Bytes()), int64(b.Len()), dicom.StopAtPixels())
@@ -121,7 +121,7 @@ func TestWhatCannotBeReadToItsEndCannotLeave(t *testing.T) {
 	if _, err := p.Apply(io.Discard, partial, someone()); !errors.Is(err, dicom.ErrIncomplete) {
 		t.Errorf("a file read up to its pixels: %v", err)
 	}
-	d := image()
+	d := ct()
 	d.Set(dicom.NewLarge(tag.PixelData, vr.OW, io.NewSectionReader(shortReader{10}, 0, 32)))
 	if _, err := p.Apply(io.Discard, dicom.NewFile(d, uid.ExplicitLE), someone()); err == nil {
 		t.Error("a source that ends too soon was taken for whole")
@@ -144,7 +144,7 @@ func TestASubjectThatLacksSomethingIsRefused(t *testing.T) {
 			t.Parallel()
 			s := someone()
 			spoil(&s)
-			if _, err := p.Apply(io.Discard, dicom.NewFile(image(), uid.ExplicitLE), s); !errors.Is(err, ErrSubject) {
+			if _, err := p.Apply(io.Discard, dicom.NewFile(ct(), uid.ExplicitLE), s); !errors.Is(err, ErrSubject) {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -38,7 +38,7 @@ func planted(p *plants) *dicom.Dataset {
 	name := p.next()
 	pixels := append(bytes.Repeat([]byte{0x23, 0x01}, 16), p.next()...)
 	icon := dicom.NewDataset(dicom.New(tag.PixelData, vr.OB, []byte(p.next())), lo(tag.CodeMeaning))
-	d := image(
+	d := ct(
 		dicom.Text(tag.PatientName, name+"^Fred"), lo(tag.PatientID), lo(tag.OtherPatientIDs), lo(tag.AccessionNumber),
 		lo(tag.InstitutionName), lo(tag.StudyDescription), lo(tag.ProtocolName), lo(tag.PatientComments),
 		dicom.New(tag.PatientAge, vr.LO, []byte(p.next())), // not an age at all
@@ -111,7 +111,7 @@ func TestPlantedValuesStandNowhereInWhatLeaves(t *testing.T) {
 
 func TestTextInUNIsReadBeforeItIsJudged(t *testing.T) {
 	t.Parallel()
-	d := image(dicom.New(tag.StudyDescription, vr.UN, []byte("Fred Quux, knee ")), dicom.New(tag.PatientName, vr.UN, []byte("Quux^Fred ")),
+	d := ct(dicom.New(tag.StudyDescription, vr.UN, []byte("Fred Quux, knee ")), dicom.New(tag.PatientName, vr.UN, []byte("Quux^Fred ")),
 		dicom.New(tag.SequenceName, vr.UN, []byte("for Quux")))
 	out := leaves(t, Options{}, d)
 	if out.Has(tag.StudyDescription) || text(out, tag.PatientName) != "P0001" || text(out, tag.SequenceName) != "for ***" {
@@ -144,7 +144,7 @@ func TestThePatientIsFoundInTextThatStays(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.disguise, func(t *testing.T) {
 			t.Parallel()
-			d := image(dicom.Text(tag.PatientName, "Quux^Frederick"), dicom.Text(tag.PatientID, "1234567"),
+			d := ct(dicom.Text(tag.PatientName, "Quux^Frederick"), dicom.Text(tag.PatientID, "1234567"),
 				dicom.Text(tag.PatientBirthDate, "19210304"), dicom.Text(tag.AccessionNumber, "ACC77"),
 				dicom.Text(tag.InstitutionName, "Northside"), dicom.Text(tag.StudyDate, "20210305"),
 				dicom.Text(tag.StudyDescription, "Hip left"),
@@ -171,7 +171,7 @@ func TestThePatientIsFoundInEveryScript(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.charset, func(t *testing.T) {
 			t.Parallel()
-			d := image(dicom.New(tag.SpecificCharacterSet, vr.CS, []byte(c.charset)))
+			d := ct(dicom.New(tag.SpecificCharacterSet, vr.CS, []byte(c.charset)))
 			for at, s := range map[tag.Tag]string{tag.PatientName: c.name, tag.AcquisitionProtocolName: c.kept} {
 				if err := d.SetString(at, s); err != nil {
 					t.Fatal(err)
@@ -184,9 +184,23 @@ func TestThePatientIsFoundInEveryScript(t *testing.T) {
 	}
 }
 
+// TestANameInUndeclaredBytesIsFound: the text is not what its character set says, and goes as a whole.
+func TestANameInUndeclaredBytesIsFound(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ charset, kept string }{{"ISO_IR 100", "of M\u00fcller"}, {"ISO_IR 144", "of M\u00fcller"}, {"ISO_IR 192", "of M\xfcller"}} {
+		d := ct(dicom.New(tag.SpecificCharacterSet, vr.CS, []byte(c.charset)), dicom.New(tag.AcquisitionProtocolName, vr.LO, []byte(c.kept)))
+		s := someone()
+		s.Identity.Names = []string{"M\u00fcller"}
+		_, out, _ := applied(t, plan(t, Options{}), file(t, d), s)
+		if got := text(out.Dataset, tag.AcquisitionProtocolName); got != "" {
+			t.Errorf("%s: left %q", c.charset, got)
+		}
+	}
+}
+
 func TestAShortNameBlanksTheWholeText(t *testing.T) {
 	t.Parallel()
-	d := image(dicom.Text(tag.PatientName, "Wu^Li"), dicom.Text(tag.AcquisitionProtocolName, "head of Wu"),
+	d := ct(dicom.Text(tag.PatientName, "Wu^Li"), dicom.Text(tag.AcquisitionProtocolName, "head of Wu"),
 		dicom.Text(tag.SequenceName, "Wurst"), dicom.Text(tag.ImageType, `ORIGINAL\PRIMARY`))
 	out := leaves(t, Options{}, d)
 	if got := text(out, tag.AcquisitionProtocolName); got != "" {
@@ -202,7 +216,7 @@ func TestWhatTheStudyKnowsIsSearchedForToo(t *testing.T) {
 	t.Parallel()
 	s := someone()
 	s.Identity = Identity{Names: []string{"Quux^Fred"}, IDs: []string{"ID-4711"}, BirthDates: []string{"19210304"}}
-	d := image(dicom.Text(tag.AcquisitionProtocolName, "Quux id4711 1921-03-04"))
+	d := ct(dicom.Text(tag.AcquisitionProtocolName, "Quux id4711 1921-03-04"))
 	_, out, _ := applied(t, plan(t, Options{}), file(t, d), s)
 	if got := text(out.Dataset, tag.AcquisitionProtocolName); got != "*** *** ***" {
 		t.Errorf("what is left: %q", got)
@@ -212,7 +226,7 @@ func TestWhatTheStudyKnowsIsSearchedForToo(t *testing.T) {
 // TestNumbersAreNoIdentity: an image must not lose its 120 kV to a patient with the ID 120.
 func TestNumbersAreNoIdentity(t *testing.T) {
 	t.Parallel()
-	d := image(dicom.Text(tag.PatientID, "120"), dicom.Text(tag.PatientName, "AXIAL^PRIMARY"),
+	d := ct(dicom.Text(tag.PatientID, "120"), dicom.Text(tag.PatientName, "AXIAL^PRIMARY"),
 		dicom.New(tag.KVP, vr.DS, []byte("120 ")), dicom.Text(tag.ImageType, `ORIGINAL\PRIMARY\AXIAL`),
 		dicom.Text(tag.SpecificCharacterSet, "ISO_IR 100"), dicom.Text(tag.OtherPatientIDs, "100"))
 	out := leaves(t, Options{}, d)

@@ -18,6 +18,9 @@ func (p *pass) mark(src, out *dicom.Dataset) {
 	p.add(src, out, p.plan.method)
 	p.add(src, out, dicom.Sequence(tag.DeidentificationMethodCodeSequence, p.codes(src)...))
 	p.add(src, out, p.temporal(src))
+	if len(p.subject.Blackout) > 0 {
+		p.add(src, out, nothingBurnedIn)
+	}
 	p.path = p.path[:0]
 }
 
@@ -25,6 +28,7 @@ func (p *pass) mark(src, out *dicom.Dataset) {
 // them.
 var (
 	identityRemoved = dicom.Text(tag.PatientIdentityRemoved, "YES")
+	nothingBurnedIn = dicom.Text(tag.BurnedInAnnotation, "NO")
 	datesRemoved    = dicom.Text(tag.LongitudinalTemporalInformationModified, "REMOVED")
 	datesModified   = dicom.Text(tag.LongitudinalTemporalInformationModified, "MODIFIED")
 	datesUnmodified = dicom.Text(tag.LongitudinalTemporalInformationModified, "UNMODIFIED")
@@ -68,12 +72,15 @@ func (p *pass) codes(src *dicom.Dataset) []*dicom.Dataset {
 	var items []*dicom.Dataset
 	earlier := src.Items(tag.DeidentificationMethodCodeSequence)
 	for i, c := range methodCodes {
-		if p.plan.does(c.value) || claims(earlier, c) {
+		if p.plan.does(c.value) || c.value == cleanPixels && len(p.subject.Blackout) > 0 || claims(earlier, c) {
 			items = append(items, dicom.NewDataset(codeElements[i][:]...))
 		}
 	}
 	return items
 }
+
+// cleanPixels is the code of the Clean Pixel Data Option.
+const cleanPixels = "113101"
 
 func (p *Plan) does(code string) bool {
 	for _, c := range p.codes {

@@ -23,7 +23,7 @@ func item(concept, scheme, valueType string, values ...*dicom.Element) *dicom.Da
 
 // report is a structured report with one item of each kind that matters.
 func report() *dicom.Dataset {
-	d := image(dicom.Sequence(tag.ContentSequence,
+	d := ct(dicom.Sequence(tag.ContentSequence,
 		item("121106", "DCM", "TEXT", dicom.Text(tag.TextValue, "Comment by Dr. Grault")),
 		item("121008", "DCM", "PNAME", dicom.Text(tag.PersonName, "Grault^Ida")),
 		item("121012", "DCM", "UIDREF", dicom.Text(tag.UID, "1.2.3.4.5.6.7.8.55")),
@@ -109,7 +109,7 @@ func TestContentValuesByTheTable(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.o.CleanStructuredContent = true
-			items := leaves(t, c.o, image(dicom.Sequence(tag.ContentSequence, c.item))).Items(tag.ContentSequence)
+			items := leaves(t, c.o, ct(dicom.Sequence(tag.ContentSequence, c.item))).Items(tag.ContentSequence)
 			if got := text(items[0], c.at); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -133,7 +133,7 @@ func TestDescriptorsStayWithoutWhatIdentifies(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.description, func(t *testing.T) {
 			t.Parallel()
-			d := image(dicom.Text(tag.PatientName, "Quux^Fred"), dicom.Text(tag.ReferringPhysicianName, "Grault^Ida"), dicom.Text(tag.SeriesDescription, c.description))
+			d := ct(dicom.Text(tag.PatientName, "Quux^Fred"), dicom.Text(tag.ReferringPhysicianName, "Grault^Ida"), dicom.Text(tag.SeriesDescription, c.description))
 			if got := text(leaves(t, Options{CleanDescriptors: true}, d), tag.SeriesDescription); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -149,7 +149,7 @@ func TestGraphicsStayWithoutTheirText(t *testing.T) {
 			dicom.Sequence(tag.GraphicObjectSequence, dicom.NewDataset(dicom.Text(tag.GraphicType, "CIRCLE")))))
 	}
 	said := func(o Options) (string, string) {
-		d := leaves(t, o, image(annotation(), dicom.Text(tag.PatientName, "Quux^Fred"))).Items(tag.GraphicAnnotationSequence)[0]
+		d := leaves(t, o, ct(annotation(), dicom.Text(tag.PatientName, "Quux^Fred"))).Items(tag.GraphicAnnotationSequence)[0]
 		shape := "(absent)"
 		if shapes := d.Items(tag.GraphicObjectSequence); len(shapes) > 0 {
 			shape = text(shapes[0], tag.GraphicType)
@@ -169,7 +169,7 @@ func TestGraphicsStayWithoutTheirText(t *testing.T) {
 
 func TestOverlaysStayOnlyIfSomebodyLooked(t *testing.T) {
 	t.Parallel()
-	d := image(dicom.Ints(0x60000010, 4), dicom.Ints(0x60000011, 4), dicom.New(0x60003000, vr.OW, []byte{1, 2}),
+	d := ct(dicom.Ints(0x60000010, 4), dicom.Ints(0x60000011, 4), dicom.New(0x60003000, vr.OW, []byte{1, 2}),
 		dicom.New(0x60001500, vr.LO, []byte("of Quux ")), dicom.Text(tag.PatientName, "Quux^Fred"))
 	if leaves(t, Options{CleanGraphics: true}, d).Has(0x60003000) {
 		t.Error("an overlay that nobody looked at is still there")
@@ -188,7 +188,7 @@ func TestOverlaysStayOnlyIfSomebodyLooked(t *testing.T) {
 
 // private is an image with blocks of three creators.
 func private() *dicom.Dataset {
-	return image(
+	return ct(
 		dicom.New(0x00190010, vr.LO, []byte("GEMS_ACQU_01")), dicom.New(0x00191023, vr.DS, []byte("1.25")), // listed
 		dicom.New(0x00191002, vr.SL, []byte{1, 0, 0, 0}), // not listed
 		dicom.New(0x0019109E, vr.LO, []byte("for Quux")), // listed, but it names the patient
@@ -225,7 +225,7 @@ func TestSafePrivateElementsStay(t *testing.T) {
 // TestSafePrivateElementsStayInImplicitVR: there the reader finds no VR, and the table has one.
 func TestSafePrivateElementsStayInImplicitVR(t *testing.T) {
 	t.Parallel()
-	d := image(dicom.New(0x00190010, vr.LO, []byte("GEMS_ACQU_01")), dicom.New(0x00191023, vr.UN, []byte("1.25")),
+	d := ct(dicom.New(0x00190010, vr.LO, []byte("GEMS_ACQU_01")), dicom.New(0x00191023, vr.UN, []byte("1.25")),
 		dicom.New(0x0019109E, vr.UN, []byte("for Quux")), dicom.Text(tag.PatientName, "Quux^Fred"))
 	out := leaves(t, Options{RetainSafePrivate: true}, d)
 	if text(out, 0x00191023) != "1.25" || text(out, 0x0019109E) != "for ***" {
@@ -252,7 +252,7 @@ func TestEveryOptionThatIsOfferedIsCarriedOut(t *testing.T) {
 // TestOneThatCleansGoesBeforeOneThatKeeps: keeping a device must not undo that dates are shifted.
 func TestOneThatCleansGoesBeforeOneThatKeeps(t *testing.T) {
 	t.Parallel()
-	d := image(dicom.Text(tag.DateOfLastCalibration, "20210304"))
+	d := ct(dicom.Text(tag.DateOfLastCalibration, "20210304"))
 	if got := text(leaves(t, Options{RetainDevice: true, ShiftDates: true}, d), tag.DateOfLastCalibration); got != "20200112" {
 		t.Errorf("a calibration date became %q", got)
 	}

@@ -1,6 +1,8 @@
 package deid
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 
 	"filmroom/dicom"
@@ -9,10 +11,13 @@ import (
 
 // pixels lets an image's pixels through as a stream, without what lies behind the last one and without
 // overlays in the bits beside them.
-func (p *pass) pixels(src, out *dicom.Dataset, e *dicom.Element) {
-	if e.Fragments != nil || e.Len() == 0 {
+func (p *pass) pixels(src, out *dicom.Dataset, e *dicom.Element) error {
+	if e.Fragments != nil {
+		return p.compressed(src, out, e)
+	}
+	if e.Len() == 0 {
 		out.Set(e)
-		return
+		return nil
 	}
 	after := *e
 	if n, ok := nativeLength(src, e.Tag); ok && e.Len() > n {
@@ -23,7 +28,50 @@ func (p *pass) pixels(src, out *dicom.Dataset, e *dicom.Element) {
 		blank(&after, mask, unit)
 		p.note(src, e, Blanked, out, &after)
 	}
+	if len(p.subject.Blackout) > 0 {
+		if err := p.blacken(src, &after); err != nil {
+			return err
+		}
+		p.note(src, e, Blanked, out, &after)
+	}
 	out.Set(&after)
+	return nil
+}
+
+// compressed lets compressed pixels through without the text that their streams may carry.
+func (p *pass) compressed(src, out *dicom.Dataset, e *dicom.Element) error {
+	if len(p.subject.Blackout) > 0 {
+		return fmt.Errorf("%w: rectangles cannot be blacked out in compressed pixels", ErrRefused)
+	}
+	fragments := e.Fragments
+	if commented(p.syntax) {
+		var err error
+		if fragments, err = withoutComments(fragments); err != nil {
+			return err
+		}
+	}
+	if !soundTable(fragments) {
+		fragments = fragments.In(source(fragments))
+		fragments.Table = nil
+	}
+	if fragments == e.Fragments {
+		out.Set(e)
+		return nil
+	}
+	after := *e
+	after.Fragments = fragments
+	out.Set(&after)
+	p.note(src, e, Blanked, out, &after)
+	return nil
+}
+
+// source is where fragments are read from.
+func source(f *dicom.Fragments) io.ReaderAt {
+	if f.Len() == 0 {
+		return bytes.NewReader(nil)
+	}
+	src, _, _ := f.At(0).Outer()
+	return src
 }
 
 // nativeLength is how many bytes the pixels take by the image's own description (PS3.5 section 8.1.1),

@@ -1,6 +1,7 @@
 package deid
 
 import (
+	"math/bits"
 	"sync"
 	"unicode/utf8"
 )
@@ -34,6 +35,7 @@ type search struct {
 	lengths map[uint32]uint64 // first three folded bytes: a bit for each length of needle
 	needles map[uint64]needle // hash of the folded bytes
 	text    folded
+	sums    []uint64 // sums[i] is the hash of the first i folded bytes of the text that is searched
 	hits    []hit
 }
 
@@ -93,6 +95,7 @@ func (s *search) addWords(kind needle, text []byte) {
 // call, in order and without overlap. all says that the text must go as a whole.
 func (s *search) find(kinds needle, text []byte) (found, all bool) {
 	s.text.fold(text)
+	s.sum()
 	s.hits = s.hits[:0]
 	f := &s.text
 	for i := 0; i < len(f.text); {
@@ -115,16 +118,17 @@ func (s *search) longestAt(kinds needle, i int) (int, needle) {
 	rest := s.text.text[i:]
 	starts := s.text.places[i].edge&wordStart != 0
 	for keys := min(3, len(rest)); keys > 0; keys-- {
-		lengths := s.lengths[prefix(rest[:keys])]
-		for n := min(len(rest), longest); lengths != 0 && n >= keys; n-- {
-			if lengths>>(n-1)&1 == 0 || keys < 3 && n != keys {
+		for lengths := s.lengths[prefix(rest[:keys])]; lengths != 0; {
+			n := bits.Len64(lengths)
+			lengths &^= 1 << (n - 1)
+			if n > len(rest) || keys < 3 && n != keys {
 				continue
 			}
 			ends := s.text.places[i+n-1].edge&wordEnd != 0
 			if !(starts && ends) && n < glued {
 				continue
 			}
-			if kind := s.needles[hashOf(rest[:n])] & kinds; kind != 0 {
+			if kind := s.needles[s.sums[i+n]-s.sums[i]*powers[n]] & kinds; kind != 0 {
 				return n, kind
 			}
 		}
@@ -145,11 +149,34 @@ func prefix(b []byte) uint32 {
 	return key
 }
 
-// hashOf is FNV-1a: the same in every run, so that a rerun writes the same bytes.
+// The hash is a polynomial modulo 2^64, so that the hash of any stretch of a text is the difference of two
+// sums. It is the same in every run, so that a rerun writes the same bytes.
+const base = 0x9E3779B97F4A7C15
+
+// powers are those of base.
+var powers = func() (p [longest + 1]uint64) {
+	p[0] = 1
+	for i := range longest {
+		p[i+1] = p[i] * base
+	}
+	return p
+}()
+
+// hashOf is the hash of a needle.
 func hashOf(b []byte) uint64 {
-	h := uint64(14695981039346656037)
+	h := uint64(0)
 	for _, c := range b {
-		h = (h ^ uint64(c)) * 1099511628211
+		h = h*base + uint64(c)
 	}
 	return h
+}
+
+// sum prepares the hashes of the folded text.
+func (s *search) sum() {
+	s.sums = append(s.sums[:0], 0)
+	h := uint64(0)
+	for _, c := range s.text.text {
+		h = h*base + uint64(c)
+		s.sums = append(s.sums, h)
+	}
 }

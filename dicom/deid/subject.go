@@ -3,6 +3,7 @@ package deid
 import (
 	"errors"
 	"fmt"
+	"image"
 	"strings"
 	"unicode/utf8"
 
@@ -25,6 +26,9 @@ type Subject struct {
 	// Identity is what is known of the patient beyond the file, from other files of the study. What the
 	// file itself says is always searched for.
 	Identity Identity
+	// Blackout are rectangles to be painted black in every frame, in pixels from the upper left corner.
+	// Who gives them has looked, as with PixelsReviewed. Compressed pixels are refused then.
+	Blackout []image.Rectangle
 	// PixelsReviewed says that a person looked at the pixels and the overlays and that nothing there
 	// tells who it is.
 	PixelsReviewed bool

@@ -31,7 +31,7 @@ func inDataset(a attribute) bool {
 // leave is what became of the element at the end of nested.
 func leave(t *testing.T, p *Plan, e *dicom.Element, depth int) (*dicom.Element, bool) {
 	t.Helper()
-	d := image(nested(depth, e))
+	d := ct(nested(depth, e))
 	if depth > 0 && e.Tag.IsPrivate() {
 		innermost(d, depth).Set(dicom.New(e.Tag.Creator(), vr.LO, []byte("NORTHSIDE")))
 	}
@@ -192,7 +192,7 @@ func TestOptionsKeepWhatTheirColumnsSay(t *testing.T) {
 func TestCurvesAndOverlaysGoAsWholeGroups(t *testing.T) {
 	t.Parallel()
 	for _, at := range []tag.Tag{0x50003000, 0x501E0022, 0x50FE2500, 0x60001500, 0x60000022, 0x60023000, 0x601E4000} {
-		d := image(dicom.New(at, vr.LO, []byte("Northside ward")))
+		d := ct(dicom.New(at, vr.LO, []byte("Northside ward")))
 		if out := leaves(t, Options{}, d); out.Has(at) {
 			t.Errorf("%v is still there", at)
 		}
@@ -202,7 +202,7 @@ func TestCurvesAndOverlaysGoAsWholeGroups(t *testing.T) {
 func TestWhatTheDictionaryDoesNotKnowGoes(t *testing.T) {
 	t.Parallel()
 	for _, at := range []tag.Tag{0x00090010, 0x00091001, 0x00080007, 0x00101234, 0x00280000, 0x7FE10010} {
-		d := image(nested(1, dicom.New(at, vr.LO, []byte("Quux"))))
+		d := ct(nested(1, dicom.New(at, vr.LO, []byte("Quux"))))
 		d.Set(dicom.New(at, vr.LO, []byte("Quux")))
 		out := leaves(t, Options{}, d)
 		if out.Has(at) || innermost(out, 1).Has(at) {
@@ -214,7 +214,7 @@ func TestWhatTheDictionaryDoesNotKnowGoes(t *testing.T) {
 // TestNamesAndDatesOutsideTheTableGo: the table leaves out a few elements whose VR says what they hold.
 func TestNamesAndDatesOutsideTheTableGo(t *testing.T) {
 	t.Parallel()
-	d := image(
+	d := ct(
 		dicom.Text(tag.EvaluatorName, "Quux^Fred"), dicom.Text(tag.SecondaryReviewDate, "20210304"),
 		dicom.Text(tag.PatientBirthDateInAlternativeCalendar, "Reiwa 3"), dicom.Text(tag.RetrieveURL, "http://pacs/1"),
 		dicom.Text(tag.TargetFrameOfReferenceUID, "1.2.3.4.5.6.7.8.77"))
@@ -232,7 +232,7 @@ func TestNamesAndDatesOutsideTheTableGo(t *testing.T) {
 // TestATextWhereANumberBelongsGoes: with the wrong VR a name could hide in any element.
 func TestATextWhereANumberBelongsGoes(t *testing.T) {
 	t.Parallel()
-	d := image(dicom.New(tag.RescaleSlope, vr.FD, make([]byte, 8)), dicom.New(tag.PixelAspectRatio, vr.LO, []byte("Quux Fred")))
+	d := ct(dicom.New(tag.RescaleSlope, vr.FD, make([]byte, 8)), dicom.New(tag.PixelAspectRatio, vr.LO, []byte("Quux Fred")))
 	d.Set(dicom.New(tag.LossyImageCompressionRatio, vr.UN, []byte("Quux Fred ")))
 	d.Set(dicom.New(tag.SmallestImagePixelValue, vr.LO, []byte("Quux Fred ")))
 	out := leaves(t, Options{}, d)

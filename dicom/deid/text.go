@@ -1,8 +1,10 @@
 package deid
 
 import (
+	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"filmroom/dicom"
 	"filmroom/dicom/tag"
@@ -42,6 +44,9 @@ func (p *pass) keepText(src, out *dicom.Dataset, e *dicom.Element, cleaned bool)
 		return
 	}
 	found, all := p.search.find(kinds, text)
+	if !found {
+		all = p.foundOtherwise(kinds, e.Value, text)
+	}
 	if isFree(e.VR) && !all {
 		found = p.findForms(text, cleaned) || found
 	}
@@ -55,6 +60,25 @@ func (p *pass) keepText(src, out *dicom.Dataset, e *dicom.Element, cleaned bool)
 	default:
 		p.strikeWords(src, out, e, text)
 	}
+}
+
+// foundOtherwise reports whether a text names somebody if its bytes are read in another character set than
+// the one that is declared: a name in UTF-8 where ISO 8859-1 is said to be, or the other way round.
+func (p *pass) foundOtherwise(kinds needle, value, text []byte) bool {
+	if bytes.Equal(value, text) {
+		return false
+	}
+	if utf8.Valid(value) {
+		found, _ := p.search.find(kinds, value)
+		p.search.hits = p.search.hits[:0]
+		return found
+	}
+	latin := make([]byte, 0, 2*len(value))
+	for _, c := range value {
+		latin = utf8.AppendRune(latin, rune(c))
+	}
+	found, _ := p.search.find(kinds, latin)
+	return found
 }
 
 // findForms adds to the search's hits what its form gives away, and reports whether there was any.

@@ -38,7 +38,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer) error {
 	server, err := ferretdb.New(&ferretdb.Config{
 		Listener:  ferretdb.ListenerConfig{TCP: "127.0.0.1:0"},
 		Handler:   "sqlite",
-		SQLiteURL: "file:" + dir + "/",
+		SQLiteURL: "file:" + dir + "/?_pragma=synchronous(off)",
 	})
 	if err != nil {
 		return fmt.Errorf("set up FerretDB on SQLite in %s: %w", dir, err)

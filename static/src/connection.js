@@ -11,6 +11,7 @@ export function startConnection() {
   const place = document.getElementById("connection");
   if (!place || !document.querySelector("[hx-sse\\:connect]")) return;
   become("reconnecting", "connecting");
+  document.addEventListener("htmx:sse:before:connection", (event) => { if (event.detail.connection.attempt > 0) lost(); });
   document.addEventListener("htmx:sse:after:connection", () => become("live"));
   document.addEventListener("htmx:sse:before:message", () => become("live"));
   document.addEventListener("beat", () => (lastBeat = Date.now()));

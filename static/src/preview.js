@@ -11,7 +11,8 @@ export function startPreview(library) {
     event.preventDefault();
     show(dialog, order().indexOf(link.closest("[data-series]")));
   });
-  dialog.addEventListener("keydown", (event) => {
+  document.addEventListener("keydown", (event) => {
+    if (!dialog.open) return;
     const step = { ArrowRight: 1, ArrowDown: 1, j: 1, ArrowLeft: -1, ArrowUp: -1, k: -1 }[event.key];
     if (!step) return;
     event.preventDefault();

@@ -2,18 +2,21 @@ package taskstest
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 
 	"filmroom/tasks"
 )
 
-// contended are the promises that only a fight can break.
-var contended = []scenario{
-	{"of two inserts with one key exactly one succeeds", insertsAtOnce},
-	{"16 claimers get 500 tasks exactly once", claimersAtOnce},
-	{"of a finish and a cancel at once, one decides", finishAndCancelAtOnce},
-	{"no move of many at once is lost", movesAtOnce},
+// contended are the promises that only a fight can break, one of them over n tasks.
+func contended(n int) []scenario {
+	return []scenario{
+		{"of two inserts with one key exactly one succeeds", insertsAtOnce},
+		{fmt.Sprintf("16 claimers get %d tasks exactly once", n), func(t *testing.T, s tasks.Store) { claimersAtOnce(t, s, n) }},
+		{"of a finish and a cancel at once, one decides", finishAndCancelAtOnce},
+		{"no move of many at once is lost", movesAtOnce},
+	}
 }
 
 // together runs n functions at once and waits for them.
@@ -46,8 +49,8 @@ func insertsAtOnce(t *testing.T, s tasks.Store) {
 	}
 }
 
-func claimersAtOnce(t *testing.T, s tasks.Store) {
-	const claimers, n = 16, 500
+func claimersAtOnce(t *testing.T, s tasks.Store, n int) {
+	const claimers = 16
 	var all []tasks.Task
 	for range n {
 		all = append(all, insert(t, s, Queued()))

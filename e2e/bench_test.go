@@ -1,0 +1,285 @@
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestBench measures the desk and prints one table, for the README. What the real process does is measured
+// from outside; the engine and its list by the benchmarks beside their code.
+func TestBench(t *testing.T) {
+	needs(t, "BENCH")
+	tab := &table{}
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T, *table)
+	}{
+		{"start", benchStart},
+		{"images", benchImages},
+		{"viewers", benchViewers},
+		{"packages", benchPackages},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.run(t, tab) })
+	}
+	fmt.Print(tab)
+}
+
+// A table is what TestBench prints.
+type table struct{ rows [][2]string }
+
+func (b *table) add(what, format string, args ...any) {
+	b.rows = append(b.rows, [2]string{what, fmt.Sprintf(format, args...)})
+}
+
+func (b *table) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "| on %s, %d cores, %s | |\n|---|---|\n", cpuName(), runtime.NumCPU(), runtime.Version())
+	for _, row := range b.rows {
+		fmt.Fprintf(&s, "| %s | %s |\n", row[0], row[1])
+	}
+	return s.String()
+}
+
+func cpuName() string {
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	if m := regexp.MustCompile(`(?m)^model name\s*: (.*)$`).FindSubmatch(info); m != nil {
+		return string(m[1])
+	}
+	return runtime.GOARCH
+}
+
+func benchStart(t *testing.T, tab *table) {
+	d := startDesk(t, nil)
+	d.stop()
+	began := time.Now()
+	d.start()
+	took := time.Since(began)
+	used := d.cpu()
+	<-time.After(3 * time.Second) // measures idleness; nothing is waited for
+	tab.add("start until it serves", "%d ms", took.Milliseconds())
+	tab.add("idle", "%d MiB, %.1f %% CPU", d.memory("VmRSS")>>20, 100*(d.cpu()-used).Seconds()/3)
+}
+
+// benchImages brings in a series of 500 CT images in one deflated ZIP and takes it out de-identified.
+func benchImages(t *testing.T, tab *table) {
+	const images = 500
+	files, names, bytes := map[string][]byte{}, []string{}, 0
+	for i := range images {
+		name := fmt.Sprintf("%04d.dcm", i)
+		files[name] = ct{study: 1, series: 1, n: i + 1, pixels: 512}.bytes()
+		names, bytes = append(names, name), bytes+len(files[name])
+	}
+	archive := zipped(t, files, names...)
+	d := startDesk(t, nil)
+	p := d.newPerson("ada@example.org")
+	measure := func(what string, run func()) {
+		d.forgetPeak()
+		began := time.Now()
+		run()
+		took := time.Since(began).Seconds()
+		tab.add(what, "%.2f s, %.0f files/s, %.0f MB/s, peak %d MiB", took, images/took, float64(bytes)/1e6/took, d.memory("VmHWM")>>20)
+	}
+	measure(fmt.Sprintf("import of %d CT images (%d MB, ZIP of %d MB), upload included", images, bytes/1e6, len(archive)/1e6), func() {
+		p.finished(p.bringIn(archive))
+	})
+	measure("de-identified export of them as a ZIP", func() { p.finished(p.takeOut(p.library()[0].SeriesID)) })
+}
+
+// benchViewers opens signed-in event streams and has something happen each 300 ms. The desk has one core,
+// the viewers another.
+func benchViewers(t *testing.T, tab *table) {
+	for _, n := range []int{1000, 10_000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			d := startDesk(t, nil)
+			d.pin(t)
+			p := d.newPerson("ada@example.org")
+			id := p.finished(p.bringIn(study(t, 1, 10, 16))).TaskID
+			before := d.memory("VmRSS")
+			v := p.watchers(n)
+			perViewer := (d.memory("VmRSS") - before) / n
+			used, began := d.cpu(), time.Now()
+			const events = 40
+			tick := time.NewTicker(300 * time.Millisecond)
+			defer tick.Stop()
+			for i := range events {
+				<-tick.C
+				p.want(http.StatusOK, nil, "PATCH", "/api/tasks/"+id, map[string]bool{"dismissed": i%2 == 0})
+			}
+			<-tick.C // the last event is on its way
+			share := 100 * (d.cpu() - used).Seconds() / time.Since(began).Seconds()
+			lags := v.close()
+			if len(lags) == 0 {
+				t.Fatal("no viewer saw an event")
+			}
+			tab.add(fmt.Sprintf("%d viewers, an event each 300 ms", n), "p50 %d ms, p99 %d ms, %.0f %% of one core, %d KiB each, %.2f %% of events missed",
+				lags[len(lags)/2].Milliseconds(), lags[len(lags)*99/100].Milliseconds(), share, perViewer>>10,
+				100*(1-float64(len(lags))/float64(n*events)))
+		})
+	}
+}
+
+// watchers are many open streams of one person.
+type watchers struct {
+	connections []net.Conn
+	done        sync.WaitGroup
+	mu          sync.Mutex
+	lags        []time.Duration
+}
+
+func (p *program) watchers(n int) *watchers {
+	p.t.Helper()
+	v := &watchers{}
+	host := strings.TrimPrefix(p.desk.url, "http://")
+	open := make(chan struct{}, n)
+	for range n {
+		c, err := net.Dial("tcp", host)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		fmt.Fprintf(c, "GET /api/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", host, p.token)
+		v.connections = append(v.connections, c)
+		v.done.Go(func() { v.read(c, open) })
+	}
+	for range n {
+		select {
+		case <-open:
+		case <-time.After(patience):
+			p.t.Fatal("not all streams opened")
+		}
+	}
+	return v
+}
+
+var atPattern = []byte(`"at":"`)
+
+// read notes how old each event is when it arrives. The first one is the snapshot.
+func (v *watchers) read(c net.Conn, open chan<- struct{}) {
+	lines := bufio.NewReaderSize(c, 2<<10)
+	var lags []time.Duration
+	for first := true; ; {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			break
+		}
+		i := bytes.Index(line, atPattern)
+		if i < 0 || !bytes.HasPrefix(line, []byte("data:")) {
+			continue
+		}
+		if first {
+			first = false
+			open <- struct{}{}
+			continue
+		}
+		rest := line[i+len(atPattern):]
+		at, err := time.Parse(time.RFC3339, string(rest[:bytes.IndexByte(rest, '"')]))
+		if err == nil {
+			lags = append(lags, time.Since(at))
+		}
+	}
+	v.mu.Lock()
+	v.lags = append(v.lags, lags...)
+	v.mu.Unlock()
+}
+
+func (v *watchers) close() []time.Duration {
+	for _, c := range v.connections {
+		c.Close()
+	}
+	v.done.Wait()
+	slices.Sort(v.lags)
+	return v.lags
+}
+
+// A figure is one number of a Go benchmark.
+type figure struct{ row, pkg, bench, unit string }
+
+var figures = []figure{
+	{"tasks submitted one by one from 8 callers (SQLite)", "./sqlite", "BenchmarkEngineSubmit8Callers", "tasks/s"},
+	{"tasks submitted one by one from 256 callers (SQLite)", "./sqlite", "BenchmarkEngineSubmit256Callers", "tasks/s"},
+	{"tasks that do nothing, drained (SQLite)", "./sqlite", "BenchmarkEngineDrain", "tasks/s"},
+	{"submit to start (SQLite), p50", "./sqlite", "BenchmarkEnginePickup", "p50-ms"},
+	{"submit to start (SQLite), p99", "./sqlite", "BenchmarkEnginePickup", "p99-ms"},
+	{"a page of 1,000,000 own tasks with its total (SQLite), p99 of the slowest filter", "./sqlite", "BenchmarkList", "p99-ms"},
+}
+
+func benchPackages(t *testing.T, tab *table) {
+	for _, f := range figures {
+		out, err := exec.Command("go", "-C", "..", "test", "-run", "^$", "-bench", "^"+f.bench+"$", "-benchtime", "2s", "-timeout", "20m", f.pkg).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", f.bench, err, out)
+			continue
+		}
+		worst, found := 0.0, false
+		for _, m := range regexp.MustCompile(`([\d.]+) `+regexp.QuoteMeta(f.unit)).FindAllSubmatch(out, -1) {
+			if value, err := strconv.ParseFloat(string(m[1]), 64); err == nil {
+				worst, found = max(worst, value), true
+			}
+		}
+		if !found {
+			t.Errorf("%s reports no %s:\n%s", f.bench, f.unit, out)
+			continue
+		}
+		unit := strings.TrimPrefix(strings.TrimPrefix(f.unit, "p50-"), "p99-")
+		tab.add(f.row, "%s %s", strconv.FormatFloat(worst, 'f', -1, 64), unit)
+	}
+}
+
+// memory reads a line of the process's status, in bytes.
+func (d *desk) memory(line string) int {
+	d.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.cmd.Process.Pid))
+	if err != nil {
+		d.t.Fatalf("measured on Linux alone: %v", err)
+	}
+	m := regexp.MustCompile(line + `:\s*(\d+) kB`).FindSubmatch(status)
+	kib, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return kib << 10
+}
+
+// forgetPeak makes VmHWM count from now on: proc(5), clear_refs.
+func (d *desk) forgetPeak() {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", d.cmd.Process.Pid), []byte("5"), 0); err != nil {
+		d.t.Logf("the peak is that since the start: %v", err)
+	}
+}
+
+// cpu is what the process has used so far, in the kernel too: proc(5), stat, in hundredths of a second.
+func (d *desk) cpu() time.Duration {
+	d.t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", d.cmd.Process.Pid))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	user, _ := strconv.Atoi(fields[11])
+	kernel, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+kernel) * 10 * time.Millisecond
+}
+
+// pin gives the desk the first core and this process the others, where taskset is installed.
+func (d *desk) pin(t *testing.T) {
+	for pid, cores := range map[int]string{d.cmd.Process.Pid: "0", os.Getpid(): fmt.Sprintf("%d-%d", min(1, runtime.NumCPU()-1), runtime.NumCPU()-1)} {
+		if out, err := exec.Command("taskset", "-a", "-p", "-c", cores, strconv.Itoa(pid)).CombinedOutput(); err != nil {
+			t.Logf("not pinned: %v %s", err, out)
+		}
+	}
+	t.Cleanup(func() {
+		exec.Command("taskset", "-a", "-p", "-c", fmt.Sprintf("0-%d", runtime.NumCPU()-1), strconv.Itoa(os.Getpid())).Run()
+	})
+}

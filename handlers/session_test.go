@@ -1,0 +1,136 @@
+package handlers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"filmroom/accounts"
+	"filmroom/handlers"
+	"filmroom/tasks"
+)
+
+type tokenAnswer struct{ ID, Name, Token string }
+
+func TestSigningInAndOut(t *testing.T) {
+	t.Parallel()
+	ada := setup(t).person("ada@example.org")
+	c := ada.cookie
+	if c.Name != "filmroom" || !c.HttpOnly || c.Secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/" {
+		t.Errorf("the cookie is %+v", c)
+	}
+	var me struct {
+		UserID, Email string
+		Admin         bool
+	}
+	ada.send("GET", "/api/me", cookie(c)).wants(http.StatusOK).json(&me)
+	if me.UserID != ada.user.ID || me.Email != ada.user.Email || me.Admin {
+		t.Errorf("me is %+v", me)
+	}
+	ada.send("DELETE", "/api/session", cookie(c)).wants(http.StatusNoContent)
+	ada.send("GET", "/api/me", cookie(c)).problem(http.StatusUnauthorized)
+	ada.send("DELETE", "/api/session").wants(http.StatusNoContent)
+	ada.send("POST", "/api/session", jsonBody(map[string]string{"email": ada.user.Email, "password": "wrong"})).problem(http.StatusUnauthorized)
+	ada.send("POST", "/api/session", jsonBody(map[string]string{"email": "nobody@example.org", "password": password})).problem(http.StatusUnauthorized)
+	ada.send("POST", "/api/session", jsonBody(map[string]string{"user": "x"})).refuses("user")
+}
+
+// Threat: a cookie is planted in a browser beforehand, and somebody signs in with it.
+func TestSigningInMakesANewSession(t *testing.T) {
+	t.Parallel()
+	ada := setup(t).person("ada@example.org")
+	a := ada.send("POST", "/login", cookie(ada.cookie), formBody("email", ada.user.Email, "password", password)).wants(http.StatusSeeOther)
+	if fresh := a.response.Cookies()[0]; fresh.Value == ada.cookie.Value {
+		t.Error("the old cookie goes on")
+	}
+	ada.send("GET", "/api/me", cookie(ada.cookie)).problem(http.StatusUnauthorized)
+	planted := &http.Cookie{Name: "filmroom", Value: "planted"}
+	a = ada.send("POST", "/login", cookie(planted), formBody("email", ada.user.Email, "password", password)).wants(http.StatusSeeOther)
+	if a.response.Cookies()[0].Value == "planted" {
+		t.Error("a planted cookie is signed in")
+	}
+}
+
+func TestASessionEndsByItself(t *testing.T) {
+	t.Parallel()
+	d := setup(t, options{config: func(c *handlers.Config) { c.SessionTTL = time.Nanosecond }})
+	ada := d.person("ada@example.org")
+	ada.send("GET", "/api/me", cookie(ada.cookie)).problem(http.StatusUnauthorized)
+}
+
+func TestATokenIsShownOnceAndEnds(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ada, bob := d.person("ada@example.org"), d.person("bob@example.org")
+	var made tokenAnswer
+	ada.api("POST", "/api/tokens", jsonBody(map[string]string{"name": "nightly"})).wants(http.StatusCreated).json(&made)
+	with := header("Authorization", "Bearer "+made.Token)
+	ada.send("GET", "/api/me", with).wants(http.StatusOK)
+	list := ada.api("GET", "/api/tokens").wants(http.StatusOK)
+	if strings.Contains(string(list.body), made.Token) || !strings.Contains(string(list.body), made.ID) {
+		t.Errorf("the list is %s", list.body)
+	}
+	bob.api("DELETE", "/api/tokens/"+made.ID).problem(http.StatusNotFound)
+	ada.api("DELETE", "/api/tokens/"+made.ID).wants(http.StatusNoContent)
+	ada.send("GET", "/api/me", with).problem(http.StatusUnauthorized)
+	ada.api("POST", "/api/tokens", jsonBody(map[string]string{"name": ""})).refuses("name")
+}
+
+func TestAdministratorsKeepTheAccounts(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	root, ada := d.admin("root@example.org"), d.person("ada@example.org")
+	var made struct{ UserID, Email string }
+	root.api("POST", "/api/users", jsonBody(map[string]any{"email": "new@example.org", "password": password})).wants(http.StatusCreated).json(&made)
+	root.api("POST", "/api/users", jsonBody(map[string]any{"email": "NEW@example.org", "password": password})).refuses("email")
+	root.api("POST", "/api/users", jsonBody(map[string]any{"email": "other@example.org", "password": "short"})).refuses("password")
+	var all struct{ Items []struct{ Email string } }
+	if root.api("GET", "/api/users").wants(http.StatusOK).json(&all); len(all.Items) != 3 {
+		t.Errorf("there are %+v", all)
+	}
+	root.api("DELETE", "/api/users/"+ada.user.ID).wants(http.StatusNoContent)
+	ada.api("GET", "/api/me").problem(http.StatusUnauthorized)
+	ada.send("GET", "/api/me", cookie(ada.cookie)).problem(http.StatusUnauthorized)
+	root.api("PATCH", "/api/users/"+ada.user.ID, jsonBody(map[string]bool{"disabled": false})).wants(http.StatusOK)
+	ada.api("GET", "/api/me").wants(http.StatusOK)
+	ada.send("GET", "/api/me", cookie(ada.cookie)).problem(http.StatusUnauthorized)
+	root.api("PATCH", "/api/users/"+nowhere, jsonBody(map[string]bool{"disabled": true})).problem(http.StatusNotFound)
+	root.api("PATCH", "/api/users/"+ada.user.ID, jsonBody(map[string]any{})).refuses("disabled")
+	// Threat: the last administrator locks everybody out.
+	root.api("DELETE", "/api/users/"+root.user.ID).refuses("userId")
+}
+
+func TestTheDeskTellsHowItIs(t *testing.T) {
+	t.Parallel()
+	ill := false
+	d := setup(t, options{
+		tasks: func(c *tasks.Config) {
+			c.Healthy = func() error {
+				if ill {
+					return accounts.ErrNotFound
+				}
+				return nil
+			}
+		}, noRun: true})
+	root, ada := d.admin("root@example.org"), d.person("ada@example.org")
+	ada.gate("")
+	d.send("GET", "/healthz").wants(http.StatusOK)
+	d.send("GET", "/readyz").wants(http.StatusOK)
+	var status struct {
+		Version, Store string
+		Tasks          map[string]int
+	}
+	ada.api("GET", "/status").wants(http.StatusOK).json(&status)
+	if status.Version != "test" || status.Store != "sqlite" || status.Tasks["queued"] != 1 || status.Tasks["error"] != 0 {
+		t.Errorf("the status is %+v", status)
+	}
+	ill = true
+	if a := d.send("GET", "/readyz").wants(http.StatusServiceUnavailable); strings.Contains(string(a.body), "wrong") {
+		t.Errorf("strangers are told what is wrong: %s", a.body)
+	}
+	if a := root.api("GET", "/readyz").wants(http.StatusServiceUnavailable); !strings.Contains(string(a.body), accounts.ErrNotFound.Error()) {
+		t.Errorf("administrators are told %s", a.body)
+	}
+	d.send("GET", "/healthz").wants(http.StatusOK)
+}
