@@ -38,6 +38,15 @@ func (c codec[T]) narrow() (out codec[T]) {
 	return out
 }
 
+// assignments set every column to what bind binds.
+func (c codec[T]) assignments() string {
+	var out []string
+	for i := range c {
+		out = append(out, c[i].name+" = ?")
+	}
+	return strings.Join(out, ", ")
+}
+
 // insertInto is the statement that inserts what bind binds.
 func (c codec[T]) insertInto(table string) string {
 	return "INSERT INTO " + table + " (" + c.names() + ") VALUES (?" + strings.Repeat(", ?", len(c)-1) + ")"

@@ -39,6 +39,7 @@ func insert(tx *tx, t *tasks.Task) error {
 		return err
 	}
 	tx.counts.add(t, 1)
+	tx.lines.touch(t)
 	return addWords(tx, tx.LastRow(), t)
 }
 
@@ -119,6 +120,7 @@ func (s *taskStore) replace(tx *tx, was, next *tasks.Task) (bool, error) {
 		return false, err
 	}
 	tx.counts.move(was, next)
+	tx.lines.move(was, next)
 	return true, nil
 }
 
@@ -163,7 +165,7 @@ func (s *taskStore) Renew(ctx context.Context, beats []tasks.Beat, until, now ti
 
 var (
 	selectExpired = "SELECT " + columns.names() + " FROM tasks WHERE status = 'processing' AND leaseExpiresAt <= ? ORDER BY leaseExpiresAt, taskId LIMIT ?"
-	selectForeign = "SELECT " + columns.names() + " FROM tasks WHERE status = 'processing' AND leaseExpiresAt > ? AND leaseOwner <> ? ORDER BY leaseExpiresAt, taskId LIMIT ?"
+	selectForeign = "SELECT " + columns.names() + " FROM tasks WHERE status = 'processing' AND leaseExpiresAt > ? AND leaseOwner NOT IN (?, ?) ORDER BY leaseExpiresAt, taskId LIMIT ?"
 )
 
 func (s *taskStore) Stale(ctx context.Context, owner string, now time.Time, limit int) (stale []tasks.Task, err error) {
@@ -173,7 +175,7 @@ func (s *taskStore) Stale(ctx context.Context, owner string, now time.Time, limi
 		if err != nil || owner == "" || len(stale) >= limit {
 			return err
 		}
-		foreign, err := columns.all(c.Stmt(selectForeign).Time(at).Text(owner).Int(int64(limit - len(stale))))
+		foreign, err := columns.all(c.Stmt(selectForeign).Time(at).Text(owner).Text(tasks.External).Int(int64(limit - len(stale))))
 		stale = append(stale, foreign...)
 		return err
 	})

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"time"
 
@@ -51,6 +52,8 @@ var columns = codec[tasks.Task]{
 	rowsColumn("failures", func(t *tasks.Task) *[]tasks.Failure { return &t.Failures }),
 	blobColumn("sealed", func(t *tasks.Task) *[]byte { return &t.Sealed }),
 	blobColumn("checkpoint", func(t *tasks.Task) *[]byte { return &t.Checkpoint }),
+	timeoutColumn,
+	nextColumn,
 }
 
 // narrowColumns are what lists show.
@@ -103,6 +106,33 @@ var fileColumn = column[tasks.Task]{
 	},
 	read: func(s *lite.Stmt, t *tasks.Task) { s.Decode(&t.File) },
 	same: func(a, b *tasks.Task) bool { return sameValue(a.File, b.File) },
+}
+
+// What most tasks lack is NULL, because it stands last in the row.
+var timeoutColumn = column[tasks.Task]{
+	name: "timeout",
+	bind: func(s *lite.Stmt, t *tasks.Task) {
+		if t.Timeout == 0 {
+			s.Null()
+			return
+		}
+		s.Int(int64(t.Timeout))
+	},
+	read: func(s *lite.Stmt, t *tasks.Task) { t.Timeout = time.Duration(s.ReadInt()) },
+	same: func(a, b *tasks.Task) bool { return a.Timeout == b.Timeout },
+}
+
+var nextColumn = column[tasks.Task]{
+	name: "next",
+	bind: func(s *lite.Stmt, t *tasks.Task) {
+		if t.Next == nil {
+			s.Null()
+			return
+		}
+		s.Encode(t.Next)
+	},
+	read: func(s *lite.Stmt, t *tasks.Task) { s.Decode(&t.Next) },
+	same: func(a, b *tasks.Task) bool { return reflect.DeepEqual(a.Next, b.Next) },
 }
 
 // A lease is three columns, because queries look for its parts; they are NULL together.

@@ -47,6 +47,7 @@ type write struct {
 type tx struct {
 	*lite.Conn
 	counts counts // what the writes of this transaction change in task_counts
+	lines  lines  // where they changed what waits
 }
 
 func startWriter(c *lite.Conn) *writer {
@@ -185,6 +186,9 @@ func (t *tx) step(one *write) error {
 
 // end commits, or takes everything back when err says so or the commit fails.
 func (w *writer) end(t *tx, err error) error {
+	if err == nil {
+		err = t.lines.store(t)
+	}
 	if err == nil {
 		err = t.counts.store(t)
 	}

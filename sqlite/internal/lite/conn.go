@@ -33,6 +33,9 @@ func Open(path string, busy time.Duration, prepared func(sql string)) (*Conn, er
 // Close ends the connection; an open transaction is rolled back.
 func (c *Conn) Close() error { return c.db.Close() }
 
+// Interrupt ends what runs on the connection, now or later, with an error once done is closed.
+func (c *Conn) Interrupt(done <-chan struct{}) { c.db.SetInterrupt(done) }
+
 // Exec runs a script of statements without arguments. It is for schemas and settings; what runs often
 // goes through [Conn.Stmt].
 func (c *Conn) Exec(script string) error {

@@ -10,6 +10,9 @@ import (
 // ReadInt reads the next column; NULL reads as 0.
 func (s *Stmt) ReadInt() int64 { return s.p.ColumnInt64(s.next()) }
 
+// ReadFloat reads the next column.
+func (s *Stmt) ReadFloat() float64 { return s.p.ColumnFloat(s.next()) }
+
 // ReadBool reads the next column.
 func (s *Stmt) ReadBool() bool { return s.ReadInt() != 0 }
 

@@ -69,6 +69,11 @@ func (s *Stmt) Int(v int64) *Stmt {
 	return s.bind(func(p *sqlite.Stmt, arg int) { p.BindInt64(arg, v) })
 }
 
+// Float binds a number.
+func (s *Stmt) Float(v float64) *Stmt {
+	return s.bind(func(p *sqlite.Stmt, arg int) { p.BindFloat(arg, v) })
+}
+
 // Bool binds 1 or 0.
 func (s *Stmt) Bool(v bool) *Stmt {
 	return s.bind(func(p *sqlite.Stmt, arg int) { p.BindBool(arg, v) })
