@@ -43,6 +43,21 @@
 // after an end. Each [Update] is encoded once however many watch. A viewer that is slow keeps the newest update of
 // each task; one that has fallen behind is told to begin again with a snapshot ([Subscription]).
 //
+// # Lanes, locks, fair share
+//
+// A task waits in its kind's [Lane]. How many of a lane may run at once, whether it is paused and how many
+// may start a second is stored, shared by all processes, and changed while it runs ([Manager.SetLane]). A
+// task holds a slot of its lane, and its lock if it names one, while its lease is valid: nothing is given back
+// that could be forgotten, and what a crash held comes free with its lease. The store decides inside a claim,
+// so capacity and locks bound valid leases over all processes together. Within a lane, priority goes first,
+// then the partition that has had least, then age. [Manager.Waiting] explains to a person what a task waits
+// for, and guesses when it will start.
+//
+// # Work done elsewhere
+//
+// [Manager.RegisterExternal] takes down a task that another program works on and reports. Its lease is
+// renewed by each report, so silence ends it; it outlives a restart of this process.
+//
 // # Shutdown and crash
 //
 // Stop claims nothing more, tells streams to come back, gives attempts Config.ShutdownGrace, cancels the rest
