@@ -26,8 +26,13 @@ func (p place) before(q place) bool { return comparePlaces(p, q) < 0 }
 // An order is one of [tasks.Sort], as SQL and as a comparison.
 type order struct {
 	ended, descending bool
-	sql               string // places of one group
-	named             string // the same with names
+	sql               map[streaming]string // places of one group
+}
+
+// A streaming is a way to read a group.
+type streaming struct {
+	named     bool // places come with name and kind
+	everybody bool // the group is all tasks of a status and kind, whoever's and wherever
 }
 
 func (o order) compare(a, b place) int {
@@ -45,15 +50,20 @@ var orders = map[tasks.Sort]order{
 }
 
 func newOrder(column, direction string) order {
-	sql := `SELECT @, taskId, row% FROM tasks
-		WHERE userId = ? AND status = ? AND kind = ? AND lane = ? AND dismissed = ?
+	sql := `SELECT @, taskId, row% FROM tasks WHERE $
 		AND @ IS NOT NULL AND (@, taskId) > (?, ?) AND (@, taskId) < (?, ?)
 		AND createdAt >= ? AND createdAt < ? ORDER BY @ #, taskId # LIMIT ?`
-	fill := func(more string) string {
-		return strings.NewReplacer("@", column, "#", direction, "%", more).Replace(sql)
+	o := order{ended: column == "endedAt", descending: direction == "DESC", sql: map[streaming]string{}}
+	for more, named := range map[string]bool{"": false, ", name": true} {
+		for group, everybody := range map[string]bool{groupIs: false, "status = ? AND kind = ?": true} {
+			fill := strings.NewReplacer("@", column, "#", direction, "%", more, "$", group)
+			o.sql[streaming{named, everybody}] = fill.Replace(sql)
+		}
 	}
-	return order{ended: column == "endedAt", descending: direction == "DESC", sql: fill(""), named: fill(", name")}
+	return o
 }
+
+const groupIs = "userId = ? AND status = ? AND kind = ? AND lane = ? AND dismissed = ?"
 
 // bind binds a group, in the order in which the indexes have it.
 func (g group) bind(s *lite.Stmt) *lite.Stmt {
@@ -63,10 +73,10 @@ func (g group) bind(s *lite.Stmt) *lite.Stmt {
 // A merge gives the places of several groups in one order. It is a heap of streams, one a group; each
 // reads ahead a little, and more each time it has to read again.
 type merge struct {
-	c       *lite.Conn
-	order   order
-	reach   reach
-	named   bool // places come with name and kind
+	c     *lite.Conn
+	order order
+	reach reach
+	streaming
 	streams []*stream
 	begun   bool
 	ahead   int // places a stream reads at first
@@ -149,11 +159,13 @@ func (m *merge) fetch(s *stream, from place) error {
 	if m.order.descending {
 		lo, hi = m.reach.lo, from
 	}
-	sql := m.order.sql
-	if m.named {
-		sql = m.order.named
+	stmt := m.c.Stmt(m.order.sql[m.streaming])
+	if m.everybody {
+		stmt.Text(string(s.group.status)).Text(s.group.kind)
+	} else {
+		s.group.bind(stmt)
 	}
-	stmt := s.group.bind(m.c.Stmt(sql)).Int(lo.at).Text(lo.id).Int(hi.at).Text(hi.id)
+	stmt.Int(lo.at).Text(lo.id).Int(hi.at).Text(hi.id)
 	stmt.Int(m.reach.from).Int(m.reach.to).Int(int64(s.ahead))
 	s.read = s.read[:0]
 	for stmt.Next() {
