@@ -15,3 +15,8 @@ func TestMemoryPassesTheSuite(t *testing.T) {
 		Contention: true,
 	})
 }
+
+func TestMemoryAgreesWithItself(t *testing.T) {
+	t.Parallel()
+	taskstest.Model(t, taskstest.Harness{New: func(testing.TB) tasks.Store { return taskstest.NewMemory() }})
+}
