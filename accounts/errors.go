@@ -26,7 +26,7 @@ func (e *RateLimitedError) Error() string {
 
 // An InvalidError names what is wrong with one field that a person filled in.
 type InvalidError struct {
-	Field  string // "email", "name" or "password"
+	Field  string // "email", "name", "password" or "url"
 	Reason string // a clause for people: "must have at least 10 characters"
 }
 

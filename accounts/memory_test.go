@@ -2,6 +2,7 @@ package accounts_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type memory struct {
 	users    map[string]accounts.User
 	tokens   map[string]accounts.Token
 	sessions map[string]accounts.Session
+	audit    []accounts.AuditEntry // oldest first
 	version  int64
 	asked    atomic.Int64 // how often for the version
 	broken   error
@@ -195,6 +197,39 @@ func (m *memory) DeleteExpiredSessions(_ context.Context, now time.Time) (n int,
 		return nil
 	})
 	return n, err
+}
+
+func (m *memory) AddAudit(_ context.Context, e accounts.AuditEntry) error {
+	return m.do(func() error {
+		at, found := slices.BinarySearchFunc(m.audit, e.ID, func(e accounts.AuditEntry, id string) int { return strings.Compare(e.ID, id) })
+		if found {
+			return errors.New("the log holds this id already")
+		}
+		m.audit = slices.Insert(m.audit, at, e)
+		return nil
+	})
+}
+
+func (m *memory) Audit(_ context.Context, q accounts.AuditQuery) (page accounts.AuditPage, err error) {
+	if err := q.Check(); err != nil {
+		return page, err
+	}
+	is := func(want, got string) bool { return want == "" || want == got }
+	err = m.do(func() error {
+		for _, e := range slices.Backward(m.audit) {
+			if q.Cursor != "" && e.ID >= q.Cursor || !is(q.UserID, e.UserID) || !is(q.Action, e.Action) || !is(q.Target, e.Target) ||
+				e.At.Before(q.From) || !q.To.IsZero() && !e.At.Before(q.To) {
+				continue
+			}
+			if len(page.Items) == q.Size() {
+				page.NextCursor = page.Items[len(page.Items)-1].ID
+				return nil
+			}
+			page.Items = append(page.Items, e)
+		}
+		return nil
+	})
+	return page, err
 }
 
 func (m *memory) Version(context.Context) (v int64, err error) {

@@ -11,6 +11,9 @@ type User struct {
 	PasswordHash string    `json:"-"` // argon2id, PHC string
 	DisabledAt   time.Time `json:"disabledAt,omitzero"`
 	CreatedAt    time.Time `json:"createdAt"`
+
+	WebhookURL    string `json:"-"` // told of the ends of the user's tasks; "" for nobody. It may hold a key
+	WebhookSecret string `json:"-"` // what those requests are signed with
 }
 
 // Disabled reports whether the account may no longer be used.

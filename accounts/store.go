@@ -13,6 +13,8 @@ var (
 	ErrEmailTaken = errors.New("an account with this e-mail address exists")
 	// ErrNotFirst: the desk already has an account, so no first one can be made.
 	ErrNotFirst = errors.New("the desk already has an account")
+	// ErrCursor: the audit log was asked to go on from a cursor that is none.
+	ErrCursor = errors.New("the cursor does not belong to this list")
 )
 
 // A Store keeps users, tokens and sessions. Its methods may be called at once from many goroutines and
@@ -30,7 +32,7 @@ type Store interface {
 	UserByEmail(ctx context.Context, email string) (User, error)
 	// Users returns all accounts by e-mail.
 	Users(ctx context.Context) ([]User, error)
-	// UpdateUser replaces Name, Admin, PasswordHash, Email and DisabledAt.
+	// UpdateUser replaces Name, Admin, PasswordHash, Email, DisabledAt, WebhookURL and WebhookSecret.
 	UpdateUser(ctx context.Context, u User) error
 
 	// AddToken, Tokens, TokenByHash and DeleteToken keep a user's API tokens. DeleteToken of somebody
@@ -52,6 +54,13 @@ type Store interface {
 	DeleteSessions(ctx context.Context, userID, exceptHash string) error
 	// DeleteExpiredSessions removes those that have expired at now, a bounded number at a time.
 	DeleteExpiredSessions(ctx context.Context, now time.Time) (int, error)
+
+	// AddAudit appends an entry to the audit log. One whose id is there already is refused: what the log
+	// holds never changes.
+	AddAudit(ctx context.Context, e AuditEntry) error
+	// Audit returns the entries that match, by falling id, [AuditQuery.Size] of them at most. An entry added
+	// meanwhile neither repeats nor hides one on a later page.
+	Audit(ctx context.Context, q AuditQuery) (AuditPage, error)
 
 	// Version rises whenever a session or token ends or an account changes, in whatever process, so that
 	// open streams learn within a second that they may have lost their right. It is cheap.

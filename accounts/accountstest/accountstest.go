@@ -31,6 +31,7 @@ type scenario struct {
 func Test(t *testing.T, h Harness) {
 	for name, scenarios := range map[string][]scenario{
 		"users": userScenarios, "tokens": tokenScenarios, "sessions": sessionScenarios, "version": versionScenarios,
+		"audit": auditScenarios,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

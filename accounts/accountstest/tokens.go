@@ -104,7 +104,9 @@ func testReopened(t *testing.T, h Harness) {
 	token, session := Token(user.ID, "laptop"), Session("hash", user.ID, After(time.Hour))
 	must(t, s.AddToken(t.Context(), token))
 	must(t, s.PutSession(t.Context(), session))
+	user.WebhookURL, user.WebhookSecret = "https://example.org/told", "frs_secret"
 	must(t, s.UpdateUser(t.Context(), user))
+	entry := noted(t, s, "ada", accounts.ActSignIn)
 	before := version(t, s)
 
 	s = h.Reopen(t, s)
@@ -115,6 +117,7 @@ func testReopened(t *testing.T, h Harness) {
 	held, err := s.Session(t.Context(), "hash", Epoch)
 	must(t, err)
 	same(t, "session", held, session)
+	same(t, "audit log", audited(t, s, accounts.AuditQuery{}), []accounts.AuditEntry{entry})
 	if after := version(t, s); after < before {
 		t.Errorf("the version fell from %d to %d", before, after)
 	}

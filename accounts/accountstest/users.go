@@ -10,7 +10,10 @@ import (
 
 var userScenarios = []scenario{
 	{"an account comes back whole, by its id and by its address in any case", func(t *testing.T, s accounts.Store) {
-		want := User("Ada.Müller@Example.org", func(u *accounts.User) { u.Admin, u.DisabledAt = true, After(time.Hour) })
+		want := User("Ada.Müller@Example.org", func(u *accounts.User) {
+			u.Admin, u.DisabledAt = true, After(time.Hour)
+			u.WebhookURL, u.WebhookSecret = "https://example.org/told", "frs_secret"
+		})
 		must(t, s.AddUser(t.Context(), want))
 		got, err := s.User(t.Context(), want.ID)
 		must(t, err)
@@ -88,6 +91,7 @@ func updatesUser(t *testing.T, s accounts.Store) {
 	changed := accounts.User{
 		ID: stored.ID, Email: "countess@example.org", Name: "Countess", Admin: true, PasswordHash: "$argon2id$new",
 		DisabledAt: After(time.Minute), CreatedAt: After(time.Hour),
+		WebhookURL: "https://example.org/told?of=é", WebhookSecret: "frs_secret",
 	}
 	must(t, s.UpdateUser(t.Context(), changed))
 	want := changed
@@ -96,7 +100,7 @@ func updatesUser(t *testing.T, s accounts.Store) {
 	must(t, err)
 	same(t, "changed account", got, want)
 
-	want.Admin, want.DisabledAt, want.Name = false, time.Time{}, ""
+	want.Admin, want.DisabledAt, want.Name, want.WebhookURL, want.WebhookSecret = false, time.Time{}, "", "", ""
 	must(t, s.UpdateUser(t.Context(), want))
 	got, err = s.UserByEmail(t.Context(), "COUNTESS@example.org")
 	must(t, err)
