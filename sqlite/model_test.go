@@ -1,0 +1,16 @@
+package sqlite
+
+import (
+	"testing"
+
+	"filmroom/tasks"
+	"filmroom/tasks/taskstest"
+)
+
+func TestTasksAgreeWithTheModel(t *testing.T) {
+	t.Parallel()
+	taskstest.Model(t, taskstest.Harness{
+		New:    func(t testing.TB) tasks.Store { return open(t).Tasks() },
+		Reopen: func(t testing.TB, old tasks.Store) tasks.Store { return reopen(t, old.(*taskStore).db).Tasks() },
+	})
+}
