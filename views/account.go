@@ -47,6 +47,10 @@ type Account struct {
 	TokenError    string
 	PasswordError string
 	OtherSessions int // -1: not known
+
+	Webhook       string // where the ends of tasks are told, "" for nowhere; as typed after a refusal
+	WebhookSecret string // shown this once
+	WebhookError  string
 }
 
 // A TokenRow is an API token.

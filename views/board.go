@@ -20,6 +20,8 @@ type Board struct {
 	Older   string // address of the next page, "" when this is the last
 	Clear   string // address without any filter
 	Filters int    // how many filters are set
+	Bulk    Bulk
+	Bulks   []TaskRow // the viewer's actions on many tasks that go on and are not among Rows
 }
 
 // A Chip is a filter by status, with the number of tasks behind it.
@@ -47,14 +49,16 @@ const (
 	NothingOnPage            // the list ended before this page
 )
 
-// NewBoard makes the board's page of what the store returned for q, and of all the viewer's counts.
-func NewBoard(f Frame, q BoardQuery, page tasks.Page, counts []tasks.Count) Board {
+// NewBoard makes the board's page of what the store returned for q, and of all the viewer's counts. bulks are the
+// viewer's tasks of kind [tasks.BulkKind] that wait or run, so that their Undo is at hand whatever q leaves.
+func NewBoard(f Frame, q BoardQuery, page tasks.Page, counts []tasks.Count, bulks ...tasks.Task) Board {
 	f.section, f.stream = SectionBoard, q.EventsURL()
 	f.title, f.running = "Board", running(counts)
 	b := Board{Frame: f, Query: q, Chips: Chips(q, counts), Kinds: kindOptions(q, counts), Filters: q.filters()}
 	for _, t := range page.Items {
 		b.Rows = append(b.Rows, NewTaskRow(t, f.Now))
 	}
+	b.Bulk, b.Bulks = newBulk(q, page, counts), bulkRows(bulks, page.Items, f)
 	b.Clear = BoardQuery{Sort: q.Sort}.URL()
 	b.Shown = shown(len(b.Rows), page.Total, page.TotalExact)
 	if q.Cursor != "" {

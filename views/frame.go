@@ -8,6 +8,9 @@ type Section string
 const (
 	SectionBoard   Section = "board"
 	SectionLibrary Section = "library"
+	SectionLanes   Section = "lanes"
+	SectionUsers   Section = "users"
+	SectionAudit   Section = "audit"
 	SectionAccount Section = "account"
 )
 

@@ -64,13 +64,6 @@ func journalWord(e tasks.Entry) string {
 	}
 }
 
-// A LogAttempt is what one attempt had to say.
-type LogAttempt struct {
-	Attempt string // "Attempt 2"
-	Lines   []LogLine
-	Open    bool // the last one, shown unfolded
-}
-
 // A LogLine is a line of an attempt's log.
 type LogLine struct {
 	Seq   int64
@@ -80,23 +73,7 @@ type LogLine struct {
 	Text  string
 }
 
-// NewLog groups a task's log lines, which are in order, by attempt.
-func NewLog(lines []tasks.LogLine) []LogAttempt {
-	var log []LogAttempt
-	last := -1
-	for _, l := range lines {
-		if l.Attempt != last {
-			log = append(log, LogAttempt{Attempt: fmt.Sprintf("Attempt %d", l.Attempt)})
-			last = l.Attempt
-		}
-		a := &log[len(log)-1]
-		at := l.At.UTC()
-		a.Lines = append(a.Lines, LogLine{
-			Seq: l.Seq, Clock: at.Format("15:04:05.000"), ISO: at.Format(time.RFC3339Nano), Level: l.Level, Text: l.Text,
-		})
-	}
-	if len(log) > 0 {
-		log[len(log)-1].Open = true
-	}
-	return log
+func newLogLine(l tasks.LogLine) LogLine {
+	at := l.At.UTC()
+	return LogLine{Seq: l.Seq, Clock: at.Format("15:04:05.000"), ISO: at.Format(time.RFC3339Nano), Level: l.Level, Text: l.Text}
 }

@@ -30,6 +30,12 @@ func KindWord(kind string) string {
 		return "Import"
 	case "export":
 		return "Take-out"
+	case tasks.BulkKind:
+		return "Many at once"
+	case "webhook":
+		return "Webhook"
+	case "external":
+		return "External"
 	default:
 		return kind
 	}

@@ -1,8 +1,6 @@
 package views
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -15,13 +13,14 @@ type Task struct {
 	Row      TaskRow
 	Facts    []Fact
 	Stages   []Stage
-	Failures []FailedAttempt
+	Wait     *Wait // nil when it does not wait
+	Attempts []Attempt
 	Journal  []JournalRow
-	Log      []LogAttempt
 	LogMore  bool // there are more lines than are shown
 	Receipt  *Receipt
-	Args     string // indented JSON, "" for none
-	Result   string
+	Args     Document
+	Result   Document
+	Curl     []Curl
 }
 
 // A Fact is a name with a value.
@@ -39,19 +38,13 @@ type Stage struct {
 	State  string // done, now, stopped, ahead
 }
 
-// A FailedAttempt is an attempt that did not succeed.
-type FailedAttempt struct {
-	Attempt string
-	When    When
-	Cause   string
-	Message string
-}
-
 // TaskParts are what a task's page is made of beside the task itself.
 type TaskParts struct {
 	Log     []tasks.LogLine
-	LogMore bool     // lines were left out
-	Receipt *Receipt // nil when the task has none
+	LogMore bool        // lines were left out
+	Receipt *Receipt    // nil when the task has none
+	Wait    *tasks.Wait // from Manager.Waiting; nil when the task does not wait
+	Origin  string      // "https://desk.example.org", as this desk is reached; for commands to copy
 }
 
 // NewTask shows all of t at f.Now.
@@ -59,13 +52,12 @@ func NewTask(f Frame, t tasks.Task, parts TaskParts) Task {
 	f.section = SectionBoard
 	p := Task{
 		Row: NewTaskRow(t, f.Now), Facts: taskFacts(t, f), Stages: taskStages(t, f),
-		Journal: NewJournal(t, f.Now), Log: NewLog(parts.Log), LogMore: parts.LogMore, Receipt: parts.Receipt,
-		Args: indented(t.Args), Result: indented(t.Result),
+		Journal: NewJournal(t, f.Now), Attempts: NewAttempts(t, parts.Log, f.Now), LogMore: parts.LogMore, Receipt: parts.Receipt,
+		Args: newDocument(t.Args), Result: newDocument(t.Result), Curl: newCurls(t, parts.Origin),
 	}
-	for _, x := range t.Failures {
-		p.Failures = append(p.Failures, FailedAttempt{
-			Attempt: "Attempt " + strconv.Itoa(x.Attempt), When: NewWhen(x.At, f.Now), Cause: causeWords[x.Cause], Message: x.Message,
-		})
+	if parts.Wait != nil {
+		w := NewWait(f, t, *parts.Wait)
+		p.Wait = &w
 	}
 	f.title = p.Row.Name
 	if !t.Status.Final() {
@@ -143,12 +135,4 @@ func withAhead(stages []Stage, t tasks.Task) []Stage {
 		}
 	}
 	return stages
-}
-
-func indented(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if len(raw) == 0 || string(raw) == "null" || json.Indent(&b, raw, "", "  ") != nil {
-		return ""
-	}
-	return b.String()
 }

@@ -20,6 +20,7 @@ type TaskRow struct {
 	At     int64 // Unix milliseconds of this sight of it; the browser works out the pace from these
 
 	CanCancel, CanRetry, CanDismiss bool
+	Undo                            bool // to cancel it is to undo it: an action on many tasks that has not begun
 
 	Canceling bool
 	Dismissed bool
@@ -60,6 +61,7 @@ func NewTaskRow(t tasks.Task, now time.Time) TaskRow {
 		CanRetry:   t.Status.Retryable(),
 	}
 	row.CanCancel = !t.Status.Final() && !row.Canceling
+	row.Undo = t.Kind == tasks.BulkKind && t.Status == tasks.StatusQueued && t.Attempt == 0
 	if row.Name == "" {
 		row.Name = row.Kind
 	}

@@ -20,6 +20,18 @@ const (
 	PasswordURL = "/account/password"
 	SignOutURL  = "/account/sign-out-everywhere"
 
+	AccountWebhookURL      = "/account/webhook"       // POST url: sets it
+	AccountWebhookClearURL = "/account/webhook/clear" // POST
+
+	BulkURL = "/bulk" // POST action and the board's query: acts on everything that matches
+
+	LanesURL       = "/lanes"
+	LanesEventsURL = "/lanes/events"
+	LanesRetryURL  = "/lanes/retry" // POST key, until: retries a group of failures; see [FailureGroup]
+	UsersURL       = "/users"       // POST email, name, admin: adds a person
+	AuditURL       = "/audit"
+	AuditFileURL   = "/api/audit"
+
 	LibraryURL       = "/library"
 	LibrarySearchURL = "/library/search"
 	TakeOutURL       = "/library/take-out" // POST seriesIds: the dialog
@@ -37,6 +49,23 @@ func TaskEventsURL(id string) string  { return TaskURL(id) + "/events" }
 func TaskCancelURL(id string) string  { return TaskURL(id) + "/cancel" }
 func TaskRetryURL(id string) string   { return TaskURL(id) + "/retry" }
 func TaskDismissURL(id string) string { return TaskURL(id) + "/dismiss" } // POST dismissed=true|false
+
+func TaskPauseURL(id string) string      { return TaskURL(id) + "/pause" }
+func TaskResumeURL(id string) string     { return TaskURL(id) + "/resume" }
+func TaskPrioritizeURL(id string) string { return TaskURL(id) + "/prioritize" } // POST priority
+
+func LaneURL(name string) string       { return LanesURL + "/" + url.PathEscape(name) } // POST capacity, rate, burst, reason
+func LanePauseURL(name string) string  { return LaneURL(name) + "/pause" }              // POST reason
+func LaneResumeURL(name string) string { return LaneURL(name) + "/resume" }             // POST reason
+
+func UserURL(id string) string         { return UsersURL + "/" + url.PathEscape(id) }
+func UserDisableURL(id string) string  { return UserURL(id) + "/disable" }
+func UserEnableURL(id string) string   { return UserURL(id) + "/enable" }
+func UserPasswordURL(id string) string { return UserURL(id) + "/password" } // POST: resets it, the answer shows it once
+func UserSignOutURL(id string) string  { return UserURL(id) + "/sign-out-everywhere" }
+func UserTokenDeleteURL(id, tokenID string) string {
+	return UserURL(id) + "/tokens/" + url.PathEscape(tokenID) + "/delete"
+}
 
 func DownloadURL(id string) string      { return "/api" + TaskURL(id) + "/download" }
 func ReceiptFileURL(id string) string   { return "/api" + TaskURL(id) + "/receipt" } // JSON lines

@@ -1,0 +1,57 @@
+package views
+
+import (
+	"encoding/json"
+	"strings"
+
+	"filmroom/tasks"
+)
+
+// A Curl is a command that does with a token what the page does. The token is a variable of the shell, so
+// that none is pasted into a history.
+type Curl struct {
+	Does    string // "Ask for the same again"
+	Command string
+}
+
+// newCurls are the commands that make sense for t. Imports have none that asks again: their files came
+// with the request.
+func newCurls(t tasks.Task, origin string) []Curl {
+	origin = orElse(origin, "https://YOUR-DESK")
+	curls := []Curl{{"Read this task", curl("", origin+"/api"+TaskURL(t.ID))}}
+	if !t.Status.Final() {
+		curls = append(curls, Curl{"Follow its progress", curl("--no-buffer", origin+"/api"+TaskEventsURL(t.ID))})
+	}
+	switch {
+	case t.Kind == "import", t.Kind == "external", len(t.Sealed) > 0:
+	case t.Kind == "export":
+		curls = append(curls, Curl{"Take out the same again", curlJSON(origin+"/api/exports", t.Args)})
+	default:
+		body, err := json.Marshal(struct {
+			Kind string          `json:"kind"`
+			Name string          `json:"name"`
+			Args json.RawMessage `json:"args,omitempty"`
+		}{t.Kind, t.Name, t.Args})
+		if err == nil {
+			curls = append(curls, Curl{"Ask for the same again", curlJSON(origin+"/api/tasks", body)})
+		}
+	}
+	if t.File != nil {
+		curls = append(curls, Curl{"Download its file", curl("--remote-name --remote-header-name", origin+DownloadURL(t.ID))})
+	}
+	return curls
+}
+
+func curl(options, url string) string {
+	if options != "" {
+		options += " "
+	}
+	return "curl " + options + shellQuoted(url) + ` \` + "\n" + `  --header "Authorization: Bearer $FILMROOM_TOKEN"`
+}
+
+func curlJSON(url string, body json.RawMessage) string {
+	return curl("", url) + ` \` + "\n" + `  --json ` + shellQuoted(string(body))
+}
+
+// shellQuoted is text as one word of a POSIX shell.
+func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
