@@ -22,6 +22,8 @@ var userColumns = codec[accounts.User]{
 	textColumn("passwordHash", func(u *accounts.User) *string { return &u.PasswordHash }),
 	timeColumn("disabledAt", func(u *accounts.User) *time.Time { return &u.DisabledAt }),
 	timeColumn("createdAt", func(u *accounts.User) *time.Time { return &u.CreatedAt }),
+	textColumn("webhookUrl", func(u *accounts.User) *string { return &u.WebhookURL }),
+	textColumn("webhookSecret", func(u *accounts.User) *string { return &u.WebhookSecret }),
 	{
 		name: "emailFold",
 		bind: func(s *lite.Stmt, u *accounts.User) { s.Text(strings.ToLower(u.Email)) },
@@ -38,7 +40,7 @@ var (
 
 const (
 	anyUser      = "SELECT EXISTS (SELECT 1 FROM users)"
-	updateUser   = "UPDATE users SET name = ?, admin = ?, passwordHash = ?, email = ?, emailFold = ?, disabledAt = ? WHERE userId = ?"
+	updateUser   = "UPDATE users SET name = ?, admin = ?, passwordHash = ?, email = ?, emailFold = ?, disabledAt = ?, webhookUrl = ?, webhookSecret = ? WHERE userId = ?"
 	raiseVersion = "UPDATE accounts_version SET version = version + 1 WHERE one = 1"
 	readVersion  = "SELECT version FROM accounts_version WHERE one = 1"
 )
@@ -113,7 +115,7 @@ func (s *accountStore) Users(ctx context.Context) (all []accounts.User, err erro
 func (s *accountStore) UpdateUser(ctx context.Context, u accounts.User) error {
 	err := s.db.write(ctx, func(tx *tx) error {
 		n, err := tx.Stmt(updateUser).Text(u.Name).Bool(u.Admin).Text(u.PasswordHash).Text(u.Email).
-			Text(strings.ToLower(u.Email)).Time(u.DisabledAt).Text(u.ID).Changes()
+			Text(strings.ToLower(u.Email)).Time(u.DisabledAt).Text(u.WebhookURL).Text(u.WebhookSecret).Text(u.ID).Changes()
 		if lite.Unique(err) {
 			return accounts.ErrEmailTaken
 		}

@@ -76,6 +76,9 @@ func (l *listing) page(ctx context.Context) (page tasks.Page, err error) {
 // bounds sets between which places the page lies.
 func (l *listing) bounds() error {
 	l.reach = l.everywhere()
+	if l.q.Sort == tasks.FirstEndedFirst && !l.q.EndedFrom.IsZero() {
+		l.reach.lo.at = ceilMillis(l.q.EndedFrom)
+	}
 	if l.q.Cursor == "" {
 		return nil
 	}
@@ -85,7 +88,7 @@ func (l *listing) bounds() error {
 	}
 	if at := (place{at: c.key, id: c.id}); l.order.descending {
 		l.reach.hi = at
-	} else {
+	} else if l.reach.lo.before(at) {
 		l.reach.lo = at
 	}
 	return nil
