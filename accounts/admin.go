@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/url"
 	"strings"
 	"unicode"
@@ -64,6 +65,16 @@ func (s *Service) SetWebhook(ctx context.Context, userID, address string) (secre
 		return "", err
 	}
 	return secret, nil
+}
+
+// Webhook returns where to tell of the ends of a user's tasks and what to sign with; empty for users without
+// one and for accounts that may not be used.
+func (s *Service) Webhook(ctx context.Context, userID string) (address, secret string, err error) {
+	u, err := s.User(ctx, userID)
+	if errors.Is(err, ErrNotFound) {
+		return "", "", nil
+	}
+	return u.WebhookURL, u.WebhookSecret, err
 }
 
 // WebhookSecretPrefix begins every secret of a webhook, so that people and secret scanners recognise one.

@@ -32,7 +32,10 @@ func newMemory() *memory {
 	return &memory{users: map[string]accounts.User{}, tokens: map[string]accounts.Token{}, sessions: map[string]accounts.Session{}}
 }
 
-func (m *memory) do(f func() error) error {
+func (m *memory) do(ctx context.Context, f func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.broken != nil {
@@ -41,8 +44,8 @@ func (m *memory) do(f func() error) error {
 	return f()
 }
 
-func (m *memory) AddUser(_ context.Context, u accounts.User) error {
-	return m.do(func() error {
+func (m *memory) AddUser(ctx context.Context, u accounts.User) error {
+	return m.do(ctx, func() error {
 		for _, other := range m.users {
 			if strings.EqualFold(other.Email, u.Email) {
 				return accounts.ErrEmailTaken
@@ -53,8 +56,8 @@ func (m *memory) AddUser(_ context.Context, u accounts.User) error {
 	})
 }
 
-func (m *memory) AddFirstUser(_ context.Context, u accounts.User) error {
-	return m.do(func() error {
+func (m *memory) AddFirstUser(ctx context.Context, u accounts.User) error {
+	return m.do(ctx, func() error {
 		if len(m.users) > 0 {
 			return accounts.ErrNotFirst
 		}
@@ -63,18 +66,18 @@ func (m *memory) AddFirstUser(_ context.Context, u accounts.User) error {
 	})
 }
 
-func (m *memory) HasUsers(context.Context) (has bool, err error) {
-	err = m.do(func() error { has = len(m.users) > 0; return nil })
+func (m *memory) HasUsers(ctx context.Context) (has bool, err error) {
+	err = m.do(ctx, func() error { has = len(m.users) > 0; return nil })
 	return has, err
 }
 
-func (m *memory) User(_ context.Context, id string) (u accounts.User, err error) {
-	err = m.do(func() error { return find(m.users, id, &u) })
+func (m *memory) User(ctx context.Context, id string) (u accounts.User, err error) {
+	err = m.do(ctx, func() error { return find(m.users, id, &u) })
 	return u, err
 }
 
-func (m *memory) UserByEmail(_ context.Context, email string) (u accounts.User, err error) {
-	err = m.do(func() error {
+func (m *memory) UserByEmail(ctx context.Context, email string) (u accounts.User, err error) {
+	err = m.do(ctx, func() error {
 		for id, other := range m.users {
 			if strings.EqualFold(other.Email, email) {
 				return find(m.users, id, &u)
@@ -85,31 +88,43 @@ func (m *memory) UserByEmail(_ context.Context, email string) (u accounts.User, 
 	return u, err
 }
 
-func (m *memory) Users(context.Context) (all []accounts.User, err error) {
-	err = m.do(func() error {
+func (m *memory) Users(ctx context.Context) (all []accounts.User, err error) {
+	err = m.do(ctx, func() error {
 		for _, u := range m.users {
 			all = append(all, u)
 		}
-		slices.SortFunc(all, func(a, b accounts.User) int { return strings.Compare(a.Email, b.Email) })
+		slices.SortFunc(all, func(a, b accounts.User) int {
+			return strings.Compare(strings.ToLower(a.Email), strings.ToLower(b.Email))
+		})
 		return nil
 	})
 	return all, err
 }
 
-func (m *memory) UpdateUser(_ context.Context, u accounts.User) error {
-	return m.do(func() error {
+func (m *memory) UpdateUser(ctx context.Context, u accounts.User) error {
+	return m.do(ctx, func() error {
+		before, ok := m.users[u.ID]
+		if !ok {
+			return accounts.ErrNotFound
+		}
+		for id, other := range m.users {
+			if id != u.ID && strings.EqualFold(other.Email, u.Email) {
+				return accounts.ErrEmailTaken
+			}
+		}
 		m.version++
+		u.CreatedAt = before.CreatedAt
 		m.users[u.ID] = u
 		return nil
 	})
 }
 
-func (m *memory) AddToken(_ context.Context, t accounts.Token) error {
-	return m.do(func() error { m.tokens[t.ID] = t; return nil })
+func (m *memory) AddToken(ctx context.Context, t accounts.Token) error {
+	return m.do(ctx, func() error { m.tokens[t.ID] = t; return nil })
 }
 
-func (m *memory) Tokens(_ context.Context, userID string) (all []accounts.Token, err error) {
-	err = m.do(func() error {
+func (m *memory) Tokens(ctx context.Context, userID string) (all []accounts.Token, err error) {
+	err = m.do(ctx, func() error {
 		for _, t := range m.tokens {
 			if t.UserID == userID {
 				all = append(all, t)
@@ -120,8 +135,8 @@ func (m *memory) Tokens(_ context.Context, userID string) (all []accounts.Token,
 	return all, err
 }
 
-func (m *memory) TokenByHash(_ context.Context, hash string) (found accounts.Token, err error) {
-	err = m.do(func() error {
+func (m *memory) TokenByHash(ctx context.Context, hash string) (found accounts.Token, err error) {
+	err = m.do(ctx, func() error {
 		for id, t := range m.tokens {
 			if t.Hash == hash {
 				return find(m.tokens, id, &found)
@@ -132,8 +147,8 @@ func (m *memory) TokenByHash(_ context.Context, hash string) (found accounts.Tok
 	return found, err
 }
 
-func (m *memory) DeleteToken(_ context.Context, userID, id string) error {
-	return m.do(func() error {
+func (m *memory) DeleteToken(ctx context.Context, userID, id string) error {
+	return m.do(ctx, func() error {
 		if t, ok := m.tokens[id]; !ok || t.UserID != userID {
 			return accounts.ErrNotFound
 		}
@@ -143,8 +158,8 @@ func (m *memory) DeleteToken(_ context.Context, userID, id string) error {
 	})
 }
 
-func (m *memory) TokenUsed(_ context.Context, id string, at time.Time) error {
-	return m.do(func() error {
+func (m *memory) TokenUsed(ctx context.Context, id string, at time.Time) error {
+	return m.do(ctx, func() error {
 		t := m.tokens[id]
 		t.LastUsedAt = at
 		m.tokens[id] = t
@@ -152,12 +167,12 @@ func (m *memory) TokenUsed(_ context.Context, id string, at time.Time) error {
 	})
 }
 
-func (m *memory) PutSession(_ context.Context, s accounts.Session) error {
-	return m.do(func() error { m.sessions[s.Hash] = s; return nil })
+func (m *memory) PutSession(ctx context.Context, s accounts.Session) error {
+	return m.do(ctx, func() error { m.sessions[s.Hash] = s; return nil })
 }
 
-func (m *memory) Session(_ context.Context, hash string, now time.Time) (s accounts.Session, err error) {
-	err = m.do(func() error {
+func (m *memory) Session(ctx context.Context, hash string, now time.Time) (s accounts.Session, err error) {
+	err = m.do(ctx, func() error {
 		if !now.Before(m.sessions[hash].ExpiresAt) {
 			return accounts.ErrNotFound
 		}
@@ -166,16 +181,16 @@ func (m *memory) Session(_ context.Context, hash string, now time.Time) (s accou
 	return s, err
 }
 
-func (m *memory) DeleteSession(_ context.Context, hash string) error {
-	return m.do(func() error {
+func (m *memory) DeleteSession(ctx context.Context, hash string) error {
+	return m.do(ctx, func() error {
 		m.version++
 		delete(m.sessions, hash)
 		return nil
 	})
 }
 
-func (m *memory) DeleteSessions(_ context.Context, userID, except string) error {
-	return m.do(func() error {
+func (m *memory) DeleteSessions(ctx context.Context, userID, except string) error {
+	return m.do(ctx, func() error {
 		m.version++
 		for hash, s := range m.sessions {
 			if s.UserID == userID && hash != except {
@@ -186,8 +201,8 @@ func (m *memory) DeleteSessions(_ context.Context, userID, except string) error 
 	})
 }
 
-func (m *memory) DeleteExpiredSessions(_ context.Context, now time.Time) (n int, err error) {
-	err = m.do(func() error {
+func (m *memory) DeleteExpiredSessions(ctx context.Context, now time.Time) (n int, err error) {
+	err = m.do(ctx, func() error {
 		for hash, s := range m.sessions {
 			if !now.Before(s.ExpiresAt) {
 				delete(m.sessions, hash)
@@ -199,8 +214,8 @@ func (m *memory) DeleteExpiredSessions(_ context.Context, now time.Time) (n int,
 	return n, err
 }
 
-func (m *memory) AddAudit(_ context.Context, e accounts.AuditEntry) error {
-	return m.do(func() error {
+func (m *memory) AddAudit(ctx context.Context, e accounts.AuditEntry) error {
+	return m.do(ctx, func() error {
 		at, found := slices.BinarySearchFunc(m.audit, e.ID, func(e accounts.AuditEntry, id string) int { return strings.Compare(e.ID, id) })
 		if found {
 			return errors.New("the log holds this id already")
@@ -210,12 +225,12 @@ func (m *memory) AddAudit(_ context.Context, e accounts.AuditEntry) error {
 	})
 }
 
-func (m *memory) Audit(_ context.Context, q accounts.AuditQuery) (page accounts.AuditPage, err error) {
+func (m *memory) Audit(ctx context.Context, q accounts.AuditQuery) (page accounts.AuditPage, err error) {
 	if err := q.Check(); err != nil {
 		return page, err
 	}
 	is := func(want, got string) bool { return want == "" || want == got }
-	err = m.do(func() error {
+	err = m.do(ctx, func() error {
 		for _, e := range slices.Backward(m.audit) {
 			if q.Cursor != "" && e.ID >= q.Cursor || !is(q.UserID, e.UserID) || !is(q.Action, e.Action) || !is(q.Target, e.Target) ||
 				e.At.Before(q.From) || !q.To.IsZero() && !e.At.Before(q.To) {
@@ -232,8 +247,8 @@ func (m *memory) Audit(_ context.Context, q accounts.AuditQuery) (page accounts.
 	return page, err
 }
 
-func (m *memory) Version(context.Context) (v int64, err error) {
-	err = m.do(func() error { m.asked.Add(1); v = m.version; return nil })
+func (m *memory) Version(ctx context.Context) (v int64, err error) {
+	err = m.do(ctx, func() error { m.asked.Add(1); v = m.version; return nil })
 	return v, err
 }
 

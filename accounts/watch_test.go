@@ -168,7 +168,7 @@ func TestAStoreThatFailsEndsNoStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(t)
-		w.store.do(func() error { w.store.version++; return nil })
+		w.store.do(t.Context(), func() error { w.store.version++; return nil })
 		w.store.mu.Lock()
 		w.store.broken = errors.New("the disk is gone")
 		w.store.mu.Unlock()
