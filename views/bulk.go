@@ -14,10 +14,9 @@ type Bulk struct {
 
 // A BulkAction is an action on all tasks that match and whose status allows it.
 type BulkAction struct {
-	Action   tasks.BulkAction
-	Word     string         // "Cancel 5 that wait or run"
-	Query    BoardQuery     // what is posted: the board's, with the statuses that allow the action
-	Statuses []tasks.Status // of Query
+	Action tasks.BulkAction
+	Word   string     // "Cancel 5 that wait or run"
+	Query  BoardQuery // what is posted: the board's, with the statuses that allow the action
 }
 
 var bulkActions = []struct {
@@ -50,7 +49,7 @@ func newBulk(q BoardQuery, page tasks.Page, counts []tasks.Count) Bulk {
 		if len(statuses) == 0 || number == "" {
 			continue
 		}
-		act := BulkAction{Action: a.action, Word: a.verb + " " + number + " " + a.which, Query: q.first(), Statuses: statuses}
+		act := BulkAction{Action: a.action, Word: a.verb + " " + number + " " + a.which, Query: q.first()}
 		act.Query.Statuses = statuses
 		b.Actions = append(b.Actions, act)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,7 @@ func gallery() map[string]templ.Component {
 		"account-hostile": AccountPage(NewAccount(Frame{User: Viewer{Email: hostile, Name: hostile}, Now: galleryNow, Notice: Notice{Text: hostile, Failed: true}},
 			galleryTokens(hostile), Account{})),
 	}
+	maps.Copy(pages, steeringGallery())
 	for name, t := range galleryTaskPages() {
 		pages["task-"+name] = TaskPage(t)
 	}
@@ -70,7 +72,7 @@ func gallery() map[string]templ.Component {
 // fragments are what is sent into an open page.
 func fragments() map[string]templ.Component {
 	full := galleryTaskPages()["finished"]
-	return map[string]templ.Component{
+	all := map[string]templ.Component{
 		"row":      TaskRowPartial(NewTaskRow(hostileTasks()[0], galleryNow)),
 		"counts":   CountsPartial(BoardQuery{}, galleryCounts()),
 		"new":      NewCountPartial(BoardQuery{Cursor: "x"}, 12, []string{"01JA", "01JB"}),
@@ -84,6 +86,8 @@ func fragments() map[string]templ.Component {
 		"viewer":   SeriesViewer(NewSeriesRow(hostileSeries()[0], galleryNow)),
 		"previous": SeriesViewer(NewSeriesRow(gallerySeries()[0], galleryNow)),
 	}
+	maps.Copy(all, steeringFragments())
+	return all
 }
 
 func galleryTask(id string, s tasks.Status, name string) tasks.Task {

@@ -28,12 +28,12 @@ type Lane struct {
 	Capacity  string // "2 at once"
 	Rate      string // "at most 0.5 a second, 1 at once", "" for no limit
 	Paused    bool
-	Closed    bool // capacity 0: nothing starts, though it is not paused
-	State     string
+	State     LaneMark
 	Waiting   string // due now
 	Scheduled string // for later
 	Running   string
 	Oldest    When   // since when the one that waits longest could start; zero: none waits
+	OldestFor string // how long that is
 	Changed   When   // zero: as configured
 	By        string // who changed it
 	Reason    string
@@ -41,6 +41,13 @@ type Lane struct {
 	Waited    Chart // how long they had waited when they started, by minute
 	CanChange bool  // the viewer is an administrator
 	Typed     LaneForm
+}
+
+// A LaneMark says in a word what a lane does, with the status whose icon and colour go with it.
+type LaneMark struct {
+	Name string // paused, closed, full, running, idle
+	Word string
+	Mark string
 }
 
 // A LaneForm is what a person types to change a lane.
@@ -99,8 +106,8 @@ func NewLanes(f Frame, parts LanesParts) Lanes {
 // NewLane shows a lane as seen at f.Now.
 func NewLane(f Frame, s tasks.LaneState, h LaneHistory) Lane {
 	l := Lane{
-		Name: s.Lane.Name, Capacity: strconv.Itoa(s.Capacity) + " at once", Paused: s.Paused, Closed: s.Capacity == 0,
-		Rate: laneRate(s.Lane), Waiting: Count(s.Queued), Scheduled: Count(s.Scheduled), Running: Count(s.Processing),
+		Name: s.Lane.Name, Capacity: strconv.Itoa(s.Capacity) + " at once", Paused: s.Paused, State: laneState(s),
+		Rate: laneRate(s.Lane), Waiting: Count(s.Queued), Scheduled: Count(s.Scheduled), Running: Count(s.Processing) + " of " + Count(s.Capacity),
 		Oldest: NewWhen(s.OldestQueuedAt, f.Now), By: s.By, Reason: s.Reason, CanChange: f.User.Admin,
 		Ended: endedChart(s.Lane.Name, h), Waited: waitedChart(s.Lane.Name, h),
 		Typed: LaneForm{Capacity: strconv.Itoa(s.Capacity), Rate: plainNumber(s.Rate)},
@@ -108,25 +115,27 @@ func NewLane(f Frame, s tasks.LaneState, h LaneHistory) Lane {
 	if s.By != "" {
 		l.Changed = NewWhen(s.ChangedAt, f.Now)
 	}
+	if !s.OldestQueuedAt.IsZero() {
+		l.OldestFor = Duration(f.Now.Sub(s.OldestQueuedAt))
+	}
 	if s.Rate > 0 {
 		l.Typed.Burst = strconv.Itoa(s.Burst)
 	}
-	l.State = laneState(l, s)
 	return l
 }
 
-func laneState(l Lane, s tasks.LaneState) string {
+func laneState(s tasks.LaneState) LaneMark {
 	switch {
-	case l.Paused:
-		return "Paused"
-	case l.Closed:
-		return "Starts nothing"
+	case s.Paused:
+		return LaneMark{"paused", "Paused", "paused"}
+	case s.Capacity == 0:
+		return LaneMark{"closed", "Starts nothing", "canceled"}
 	case s.Queued > 0 && s.Processing >= s.Capacity:
-		return "Full"
+		return LaneMark{"full", "Full", "processing"}
 	case s.Processing > 0:
-		return "Running"
+		return LaneMark{"running", "Running", "processing"}
 	default:
-		return "Idle"
+		return LaneMark{"idle", "Idle", "queued"}
 	}
 }
 
@@ -151,6 +160,8 @@ func newRunningTask(t tasks.Task, now time.Time) RunningTask {
 	}
 	return r
 }
+
+const maxCapacity = tasks.MaxCapacity
 
 // DOMID is the id of the lane's element. Names of lanes are the operator's; what is not plain in one is
 // spelt in hex, because the id stands in selectors.

@@ -11,6 +11,7 @@ export function startDialogs() {
     const menu = document.querySelector("details.menu[open]");
     if (menu && !menu.contains(event.target)) menu.open = false;
     copy(event.target.closest("[data-copy]"));
+    copyLink(event.target.closest("[data-copy-link]"));
   });
   document.addEventListener("submit", (event) => {
     const question = event.target.dataset?.confirm;
@@ -30,12 +31,24 @@ function beside(event) {
 
 async function copy(button) {
   if (!button) return;
-  const field = document.getElementById(button.dataset.copy);
-  field.select();
+  const source = document.getElementById(button.dataset.copy);
+  const text = source.value ?? source.textContent;
+  if (source.select) source.select();
+  else getSelection().selectAllChildren(source);
+  await put(button, text);
+}
+
+async function copyLink(button) {
+  if (button) await put(button, location.href);
+}
+
+async function put(button, text) {
+  const before = button.textContent;
   try {
-    await navigator.clipboard.writeText(field.value);
+    await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
     button.textContent = "Press Ctrl+C"; // no clipboard without https; the text is selected
   }
+  setTimeout(() => { button.textContent = before; }, 4000);
 }
