@@ -21,7 +21,7 @@ type Spec struct {
 	Sealed         []byte // secret arguments, encrypted by the caller
 	IdempotencyKey string // at most one task of the person has it; "" for none
 	AvailableAt    time.Time
-	Lane           string // for Register alone; a kind's tasks wait in the kind's lane
+	Lane           string // "": the kind's lane; another must exist, or the task waits until it does
 
 	Priority     int           // lower runs first, 0: DefaultPriority
 	LockKey      string        // one task of a key runs at a time, over all lanes and processes; "" for none
@@ -45,7 +45,7 @@ func (m *Manager) Submit(ctx context.Context, p Person, s Spec) (Task, error) {
 	if err := k.check(t.Args); err != nil {
 		return Task{}, fmt.Errorf("submit %s: %w", s.Kind, err)
 	}
-	t.Lane, t.Downloadable = k.Lane, k.Downloadable
+	t.Lane, t.Downloadable = cmp.Or(s.Lane, k.Lane), k.Downloadable
 	t.MaxAttempts = cmp.Or(s.MaxAttempts, k.Retry.MaxAttempts)
 	stored, err := m.cfg.Store.Insert(ctx, Submitted(t, m.now()))
 	if err != nil {

@@ -24,6 +24,9 @@ type Kind struct {
 	Rerunnable bool
 	// Downloadable is the MIME type of the file a finished task leaves, "" for none.
 	Downloadable string
+	// Direct kinds are what people may submit themselves, with arguments of their own making. All others have a
+	// way in that checks and prepares more than arguments.
+	Direct bool
 
 	// Input, if set, returns [ErrInputGone] when a retry of the task would have nothing to work on.
 	Input func(ctx context.Context, t Task) error

@@ -171,6 +171,7 @@ type Query struct {
 	Lane      string
 	Words     []string  // each is the beginning of one of the task's [Task.SearchWords]
 	From, To  time.Time // CreatedAt in [From, To)
+	EndedFrom time.Time // EndedAt not before; under FirstEndedFirst alone, and unknown to Total
 	Dismissed *bool
 	Sort      Sort   // "" is NewestFirst
 	Limit     int    // 0 asks for the count alone

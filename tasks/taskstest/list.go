@@ -19,6 +19,7 @@ var listScenarios = []scenario{
 	{"rows leave out what only the whole record needs", rowsAreNarrow},
 	{"a cursor of another list is refused", foreignCursors},
 	{"a list follows every move", listFollowsMoves},
+	{"a list begins with the tasks that ended at a moment", listFromAnEnd},
 }
 
 var sorts = []tasks.Sort{"", tasks.NewestFirst, tasks.OldestFirst, tasks.LastEndedFirst, tasks.FirstEndedFirst}
@@ -70,6 +71,7 @@ func matches(t *tasks.Task, q tasks.Query) bool {
 		(q.To.IsZero() || t.CreatedAt.Before(q.To)) &&
 		(q.Dismissed == nil || t.Dismissed == *q.Dismissed) &&
 		(!byEnd || !t.EndedAt.IsZero()) &&
+		(q.Sort != tasks.FirstEndedFirst || !t.EndedAt.Before(q.EndedFrom)) &&
 		!slices.ContainsFunc(q.Words, func(w string) bool {
 			return !slices.ContainsFunc(t.SearchWords(), func(have string) bool { return strings.HasPrefix(have, w) })
 		})
@@ -206,6 +208,19 @@ func foreignCursors(t *testing.T, s tasks.Store) {
 	} {
 		_, err := s.List(t.Context(), q)
 		refused(t, fmt.Sprintf("%+v", q), err, tasks.ErrCursor)
+	}
+}
+
+func listFromAnEnd(t *testing.T, s tasks.Store) {
+	all := population()
+	insertAll(t, s, all...)
+	ended := selected(all, tasks.Query{Sort: tasks.FirstEndedFirst})
+	for _, from := range []time.Time{ended[0].EndedAt, ended[len(ended)/2].EndedAt, ended[len(ended)-1].EndedAt,
+		ended[len(ended)/2].EndedAt.Add(time.Microsecond), ended[len(ended)-1].EndedAt.Add(time.Hour)} {
+		for _, user := range []string{"ada", ""} {
+			q := tasks.Query{UserID: user, Sort: tasks.FirstEndedFirst, EndedFrom: from, Limit: 3, NoTotal: true}
+			same(t, fmt.Sprintf("%+v", q), idsOf(selected(all, q)), idsOf(pages(t, s, q, func(int) {})))
+		}
 	}
 }
 
