@@ -34,6 +34,7 @@ func (s *Server) login(c echo.Context) error {
 	}
 	u, err := s.cfg.Accounts.SignIn(c.Request().Context(), email, password, c.RealIP())
 	if err != nil {
+		s.auditRefused(c, email)
 		f, known := faultOf(err)
 		if !known {
 			return err
@@ -43,10 +44,12 @@ func (s *Server) login(c echo.Context) error {
 	if err := s.signIn(c, u); err != nil {
 		return err
 	}
+	s.audit(c, accounts.ActSignIn, u.ID, "")
 	return seeOther(c, after)
 }
 
 func (s *Server) logout(c echo.Context) error {
+	s.auditSignOut(c)
 	if err := s.signOut(c); err != nil {
 		return err
 	}
@@ -90,6 +93,7 @@ func (s *Server) setup(c echo.Context) error {
 	if err := s.signIn(c, u); err != nil {
 		return err
 	}
+	s.audit(c, accounts.ActUserAdded, u.ID, "")
 	return seeOther(c, "/")
 }
 
@@ -127,15 +131,12 @@ func (s *Server) createTokenFromPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s.audit(c, accounts.ActTokenCreated, t.ID, "")
 	return s.showAccount(c, http.StatusOK, views.Notice{}, views.Account{NewToken: text, NewTokenName: t.Name})
 }
 
 func (s *Server) deleteTokenFromPage(c echo.Context) error {
-	tokenID, err := id(c, "id")
-	if err != nil {
-		return err
-	}
-	if err := s.cfg.Accounts.DeleteToken(c.Request().Context(), who(c).ID, tokenID); err != nil {
+	if err := s.revoke(c, who(c).ID); err != nil {
 		return err
 	}
 	return seeOther(c, views.AccountURL)
@@ -154,6 +155,7 @@ func (s *Server) changePassword(c echo.Context) error {
 	v := who(c)
 	err = s.cfg.Accounts.ChangePassword(c.Request().Context(), v.ID, current, next, v.credential.SessionHash)
 	if err == nil {
+		s.audit(c, accounts.ActPasswordChanged, v.ID, "")
 		return s.showAccount(c, http.StatusOK, views.Notice{Text: "The password is changed. You are signed out everywhere else."}, views.Account{})
 	}
 	f, known := faultOf(err)
@@ -167,7 +169,7 @@ func (s *Server) changePassword(c echo.Context) error {
 }
 
 func (s *Server) signOutEverywhere(c echo.Context) error {
-	if err := s.cfg.Accounts.EndSessions(c.Request().Context(), who(c).ID, ""); err != nil {
+	if err := s.endSessionsOf(c, who(c).ID); err != nil {
 		return err
 	}
 	if err := s.signOut(c); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"filmroom/accounts"
 	"filmroom/tasks"
 	"filmroom/views"
 )
@@ -55,8 +56,13 @@ func listQuery(q views.BoardQuery) tasks.Query {
 	return list
 }
 
-func (s *Server) cancelFromPage(c echo.Context) error { return s.moveFromPage(c, s.cfg.Tasks.Cancel) }
-func (s *Server) retryFromPage(c echo.Context) error  { return s.moveFromPage(c, s.cfg.Tasks.Retry) }
+func (s *Server) cancelFromPage(c echo.Context) error {
+	return s.moveFromPage(c, accounts.ActTaskCanceled, s.cfg.Tasks.Cancel)
+}
+
+func (s *Server) retryFromPage(c echo.Context) error {
+	return s.moveFromPage(c, accounts.ActTaskRetried, s.cfg.Tasks.Retry)
+}
 
 func (s *Server) dismissFromPage(c echo.Context) error {
 	posted, err := form(c)
@@ -70,13 +76,14 @@ func (s *Server) dismissFromPage(c echo.Context) error {
 	if dismissed == nil {
 		return invalid("dismissed", "must be true or false")
 	}
-	return s.moveFromPage(c, func(ctx context.Context, p tasks.Person, taskID string) (tasks.Task, error) {
+	return s.moveFromPage(c, "", func(ctx context.Context, p tasks.Person, taskID string) (tasks.Task, error) {
 		return s.cfg.Tasks.Dismiss(ctx, p, taskID, *dismissed)
 	})
 }
 
-// moveFromPage makes a move and shows what the task is then, on whichever page the button was.
-func (s *Server) moveFromPage(c echo.Context, move func(context.Context, tasks.Person, string) (tasks.Task, error)) error {
+// moveFromPage makes a move and shows what the task is then, on whichever page the button was. It is audited as
+// action when the task is somebody else's.
+func (s *Server) moveFromPage(c echo.Context, action string, move taskMove) error {
 	taskID, err := id(c, "taskId")
 	if err != nil {
 		return err
@@ -85,6 +92,7 @@ func (s *Server) moveFromPage(c echo.Context, move func(context.Context, tasks.P
 	if err != nil {
 		return err
 	}
+	s.auditMove(c, action, t)
 	if !isPartial(c) {
 		return seeOther(c, views.TaskURL(taskID))
 	}

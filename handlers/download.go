@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"github.com/labstack/echo/v4"
+
+	"filmroom/accounts"
 )
 
 // download sends the file a task left: whole, in ranges, or its header alone.
@@ -21,6 +23,9 @@ func (s *Server) download(c echo.Context) error {
 		return err
 	}
 	defer file.Close()
+	if c.Request().Method == http.MethodGet { // each part too: who asks for all but the first byte has the file
+		s.audit(c, accounts.ActDownloaded, taskID, c.Request().Header.Get("Range"))
+	}
 	asFile(c, t.Downloadable, t.File.Name)
 	c.Response().Header().Set("ETag", `"`+t.File.SHA256+`"`)
 	// A result never changes, and its ETag says which one it is: a date would add nothing.

@@ -27,5 +27,6 @@ func (s *Server) createExport(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s.auditExport(c, t.ID, len(given.SeriesIDs), given.Profile)
 	return accepted(c, http.StatusAccepted, t.ID)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"filmroom/accounts"
 	"filmroom/imaging"
 	"filmroom/tasks"
 	"filmroom/views"
@@ -76,6 +77,7 @@ func (s *Server) seriesPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s.audit(c, accounts.ActSeriesViewed, series.ID, "")
 	return s.render(c, http.StatusOK, views.SeriesPage(views.NewSeriesView(s.frame(c), series)))
 }
 
@@ -150,6 +152,7 @@ func (s *Server) takeOut(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s.auditExport(c, t.ID, len(request.SeriesIDs), request.Profile)
 	if isPartial(c) {
 		c.Response().Header().Set("HX-Redirect", views.TaskURL(t.ID))
 		return c.NoContent(http.StatusOK)
@@ -179,5 +182,6 @@ func (s *Server) bringInSample(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s.audit(c, accounts.ActUploaded, t.ID, "the sample")
 	return seeOther(c, views.TaskURL(t.ID))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"filmroom/accounts"
 	"filmroom/imaging"
 )
 
@@ -47,6 +48,7 @@ func (s *Server) receipt(c echo.Context) error {
 	} else {
 		asFile(c, "application/jsonl; charset=utf-8", "receipt-"+taskID+".jsonl")
 	}
+	s.audit(c, accounts.ActReceiptRead, taskID, "")
 	c.Response().WriteHeader(http.StatusOK)
 	return s.sendReceipt(ctx, q, first, out)
 }

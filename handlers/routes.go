@@ -30,6 +30,8 @@ func (s *Server) apiRoutes() []route {
 		{method: "POST", path: "/api/session", access: open, handle: s.createSession},
 		{method: "DELETE", path: "/api/session", access: open, handle: s.deleteSession},
 		{method: "GET", path: "/api/me", access: person, handle: s.me},
+		{method: "PUT", path: "/api/me/webhook", access: person, handle: s.setWebhook},
+		{method: "DELETE", path: "/api/me/webhook", access: person, handle: s.deleteWebhook},
 		{method: "GET", path: "/api/tokens", access: person, handle: s.listTokens},
 		{method: "POST", path: "/api/tokens", access: person, handle: s.createToken},
 		{method: "DELETE", path: "/api/tokens/:id", access: person, handle: s.deleteToken},
@@ -37,6 +39,10 @@ func (s *Server) apiRoutes() []route {
 		{method: "POST", path: "/api/users", access: admin, handle: s.createUser},
 		{method: "PATCH", path: "/api/users/:userId", access: admin, handle: s.changeUser},
 		{method: "DELETE", path: "/api/users/:userId", access: admin, handle: s.disableUser},
+		{method: "POST", path: "/api/users/:userId/password", access: admin, handle: s.resetPassword},
+		{method: "POST", path: "/api/users/:userId/sign-out", access: admin, handle: s.signOutUser},
+		{method: "GET", path: "/api/users/:userId/tokens", access: admin, handle: s.listUserTokens},
+		{method: "DELETE", path: "/api/users/:userId/tokens/:id", access: admin, handle: s.revokeUserToken},
 
 		{method: "POST", path: "/api/series", access: person, handle: s.upload, upload: true},
 		{method: "GET", path: "/api/series", access: person, handle: s.listSeries},
@@ -57,6 +63,24 @@ func (s *Server) apiRoutes() []route {
 		{method: "GET", path: "/api/tasks/:taskId/receipt", access: person, handle: s.receipt},
 		{method: "GET", path: "/api/tasks/:taskId/log", access: person, handle: s.taskLog},
 		{method: "GET", path: "/api/events", access: person, handle: s.events},
+
+		{method: "POST", path: "/api/tasks", access: person, handle: s.submitTask},
+		{method: "GET", path: "/api/tasks/ready", access: person, handle: s.readyTasks},
+		{method: "POST", path: "/api/tasks/bulk", access: person, handle: s.submitBulk},
+		{method: "POST", path: "/api/tasks/:taskId/pause", access: person, handle: s.pauseTask},
+		{method: "POST", path: "/api/tasks/:taskId/resume", access: person, handle: s.resumeTask},
+		{method: "POST", path: "/api/tasks/:taskId/prioritize", access: person, handle: s.prioritizeTask},
+		{method: "POST", path: "/api/tasks/:taskId/progress", access: person, handle: s.reportProgress, quiet: true},
+		{method: "POST", path: "/api/tasks/:taskId/log", access: person, handle: s.reportLog, quiet: true},
+		{method: "PUT", path: "/api/tasks/:taskId/file", access: person, handle: s.reportFile, upload: true},
+		{method: "POST", path: "/api/tasks/:taskId/finish", access: person, handle: s.reportFinish},
+		{method: "POST", path: "/api/tasks/:taskId/fail", access: person, handle: s.reportFail},
+
+		{method: "GET", path: "/api/lanes", access: person, handle: s.listLanes},
+		{method: "PATCH", path: "/api/lanes/:name", access: admin, handle: s.changeLane},
+		{method: "POST", path: "/api/lanes/pause", access: admin, handle: s.pauseLanes},
+		{method: "POST", path: "/api/lanes/resume", access: admin, handle: s.resumeLanes},
+		{method: "GET", path: "/api/audit", access: admin, handle: s.auditLog},
 
 		{method: "GET", path: "/healthz", access: open, handle: s.healthz, quiet: true},
 		{method: "GET", path: "/readyz", access: anyone, handle: s.readyz, quiet: true},
@@ -117,6 +141,9 @@ func (s *Server) wrap(r route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Set(keyRoute, r)
 		if err := s.authenticate(c, r); err != nil {
+			return err
+		}
+		if err := s.ration(c); err != nil {
 			return err
 		}
 		if err := limitBody(c, limit); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"filmroom/accounts"
 	"filmroom/imaging"
 	"filmroom/tasks"
 )
@@ -117,6 +118,7 @@ func (s *Server) getSeries(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s.audit(c, accounts.ActSeriesViewed, series.ID, "")
 	return sendJSON(c, http.StatusOK, newSeriesJSON(series))
 }
 
@@ -128,6 +130,7 @@ func (s *Server) deleteSeries(c echo.Context) error {
 	if err := s.cfg.Desk.DeleteSeries(c.Request().Context(), who(c).person(), seriesID); err != nil {
 		return err
 	}
+	s.audit(c, accounts.ActSeriesDeleted, seriesID, "")
 	return c.NoContent(http.StatusNoContent)
 }
 

@@ -32,6 +32,14 @@ type Config struct {
 	MaxUpload  int64
 	SessionTTL time.Duration // default 168 h
 
+	// Rate is how many requests a second one token, or all sessions of one person, may make for long, and
+	// Burst how many at once; defaults 50, and four seconds of Rate. A negative Rate sets no limit.
+	Rate  float64
+	Burst int
+	// MaxUnfinished is how many unfinished tasks a person may have who submits more through the API and is
+	// no administrator; default 1000.
+	MaxUnfinished int
+
 	Version   string
 	StoreName string                          // "sqlite" or "mongo", for /status
 	Ready     func(ctx context.Context) error // asks the store whether it answers; nil: not asked
@@ -54,6 +62,7 @@ type Server struct {
 	sessions *scs.SessionManager
 	origins  *http.CrossOriginProtection
 	counts   *countCache
+	rations  *rations // nil: as many requests as anybody likes
 	echo     *echo.Echo
 }
 
@@ -70,6 +79,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, log: cfg.Logger, now: cfg.Now, secure: public.Scheme == "https", started: cfg.Now()}
 	s.sessions = s.newSessions()
 	s.counts = newCountCache(cfg.Tasks, cfg.Now)
+	s.rations = newRations(cfg.Rate, cfg.Burst)
 	s.origins = http.NewCrossOriginProtection()
 	if cfg.PublicURL != "" {
 		if err := s.origins.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
@@ -86,6 +96,15 @@ func (c *Config) defaults() {
 	}
 	if c.SessionTTL == 0 {
 		c.SessionTTL = 168 * time.Hour
+	}
+	if c.Rate == 0 {
+		c.Rate = 50
+	}
+	if c.Burst == 0 {
+		c.Burst = max(1, int(4*c.Rate))
+	}
+	if c.MaxUnfinished == 0 {
+		c.MaxUnfinished = 1000
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"filmroom/accounts"
 )
 
 // createSession signs a browser in that speaks JSON.
@@ -17,15 +19,18 @@ func (s *Server) createSession(c echo.Context) error {
 	}
 	u, err := s.cfg.Accounts.SignIn(c.Request().Context(), given.Email, given.Password, c.RealIP())
 	if err != nil {
+		s.auditRefused(c, given.Email)
 		return err
 	}
 	if err := s.signIn(c, u); err != nil {
 		return err
 	}
+	s.audit(c, accounts.ActSignIn, u.ID, "")
 	return c.NoContent(http.StatusNoContent)
 }
 
 func (s *Server) deleteSession(c echo.Context) error {
+	s.auditSignOut(c)
 	if err := s.signOut(c); err != nil {
 		return err
 	}
@@ -55,11 +60,15 @@ func (s *Server) listTokens(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	return sendJSON(c, http.StatusOK, newTokensJSON(tokens))
+}
+
+func newTokensJSON(tokens []accounts.Token) list[tokenJSON] {
 	items := make([]tokenJSON, 0, len(tokens))
 	for _, t := range tokens {
 		items = append(items, tokenJSON{ID: t.ID, Name: t.Name, CreatedAt: stamp(t.CreatedAt), LastUsedAt: stamp(t.LastUsedAt)})
 	}
-	return sendJSON(c, http.StatusOK, list[tokenJSON]{items})
+	return list[tokenJSON]{items}
 }
 
 func (s *Server) createToken(c echo.Context) error {
@@ -73,15 +82,12 @@ func (s *Server) createToken(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s.audit(c, accounts.ActTokenCreated, t.ID, "")
 	return sendJSON(c, http.StatusCreated, tokenJSON{ID: t.ID, Name: t.Name, Token: text, CreatedAt: stamp(t.CreatedAt)})
 }
 
 func (s *Server) deleteToken(c echo.Context) error {
-	tokenID, err := id(c, "id")
-	if err != nil {
-		return err
-	}
-	if err := s.cfg.Accounts.DeleteToken(c.Request().Context(), who(c).ID, tokenID); err != nil {
+	if err := s.revoke(c, who(c).ID); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -40,6 +40,7 @@ type taskJSON struct {
 	File              *fileJSON       `json:"file"`
 	Dismissed         bool            `json:"dismissed"`
 	Retryable         bool            `json:"retryable"`
+	Waiting           *waitingJSON    `json:"waiting,omitempty"` // with one task, while it waits
 	CreatedAt         stamp           `json:"createdAt"`
 	UpdatedAt         stamp           `json:"updatedAt"`
 	StartedAt         stamp           `json:"startedAt"`

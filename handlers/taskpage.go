@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"filmroom/accounts"
 	"filmroom/imaging"
 	"filmroom/tasks"
 	"filmroom/views"
@@ -42,6 +43,7 @@ func (s *Server) showTask(c echo.Context, taskID string, f views.ReceiptFilter) 
 		if parts.Receipt, err = s.receiptOf(ctx, t.ID, f); err != nil {
 			return err
 		}
+		s.audit(c, accounts.ActReceiptRead, t.ID, "")
 	}
 	return s.render(c, http.StatusOK, views.TaskPage(views.NewTask(s.frame(c), t, parts)))
 }
@@ -122,6 +124,7 @@ func (s *Server) receiptPart(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s.audit(c, accounts.ActReceiptRead, taskID, "")
 	if more {
 		return s.render(c, http.StatusOK, views.ReceiptRows(*r))
 	}

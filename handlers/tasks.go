@@ -92,7 +92,11 @@ func (s *Server) getTask(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendJSON(c, http.StatusOK, s.newWholeTaskJSON(c, t))
+	answer := s.newWholeTaskJSON(c, t)
+	if err := s.explain(c.Request().Context(), who(c).person(), t, &answer); err != nil {
+		return err
+	}
+	return sendJSON(c, http.StatusOK, answer)
 }
 
 func (s *Server) changeTask(c echo.Context) error {
@@ -114,22 +118,6 @@ func (s *Server) changeTask(c echo.Context) error {
 		return err
 	}
 	return sendJSON(c, http.StatusOK, s.newWholeTaskJSON(c, t))
-}
-
-func (s *Server) cancelTask(c echo.Context) error { return s.move(c, s.cfg.Tasks.Cancel) }
-func (s *Server) retryTask(c echo.Context) error  { return s.move(c, s.cfg.Tasks.Retry) }
-
-// move makes a person's move of a task.
-func (s *Server) move(c echo.Context, move func(context.Context, tasks.Person, string) (tasks.Task, error)) error {
-	taskID, err := id(c, "taskId")
-	if err != nil {
-		return err
-	}
-	t, err := move(c.Request().Context(), who(c).person(), taskID)
-	if err != nil {
-		return err
-	}
-	return sendJSON(c, http.StatusAccepted, s.newWholeTaskJSON(c, t))
 }
 
 // logJSON is a part of a task's log. NextAfter goes on from it; null when there is no more.

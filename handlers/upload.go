@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"filmroom/accounts"
 	"filmroom/imaging"
 	"filmroom/views"
 )
@@ -58,6 +59,9 @@ func (s *Server) upload(c echo.Context) error {
 	t, existed, err := u.Commit(ctx)
 	if err != nil {
 		return err
+	}
+	if !existed {
+		s.audit(c, accounts.ActUploaded, t.ID, "")
 	}
 	return brought(c, t.ID, existed)
 }

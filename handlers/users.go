@@ -47,6 +47,7 @@ func (s *Server) createUser(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s.audit(c, accounts.ActUserAdded, u.ID, "")
 	return sendJSON(c, http.StatusCreated, newUserJSON(u))
 }
 
@@ -87,23 +88,26 @@ func (s *Server) setDisabled(c echo.Context, userID string, disabled bool) error
 	ctx := c.Request().Context()
 	switch {
 	case !disabled:
-		return s.cfg.Accounts.Enable(ctx, userID)
+		return s.auditUser(c, accounts.ActUserEnabled, userID, s.cfg.Accounts.Enable(ctx, userID))
 	case userID == who(c).ID:
 		return invalid("userId", "must not be your own account")
 	default:
-		return s.cfg.Accounts.Disable(ctx, userID)
+		return s.auditUser(c, accounts.ActUserDisabled, userID, s.cfg.Accounts.Disable(ctx, userID))
 	}
 }
 
+// auditUser notes what was done to an account, unless it failed.
+func (s *Server) auditUser(c echo.Context, action, userID string, err error) error {
+	if err == nil {
+		s.audit(c, action, userID, "")
+	}
+	return err
+}
+
 func (s *Server) sendUser(c echo.Context, userID string) error {
-	users, err := s.cfg.Accounts.Users(c.Request().Context())
+	u, err := s.userOf(c, userID)
 	if err != nil {
 		return err
 	}
-	for _, u := range users {
-		if u.ID == userID {
-			return sendJSON(c, http.StatusOK, newUserJSON(u))
-		}
-	}
-	return errNotHere
+	return sendJSON(c, http.StatusOK, newUserJSON(u))
 }
