@@ -2,19 +2,14 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
-	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
 	"filmroom/imaging"
+	"filmroom/tasks"
 )
 
 // places say where records and files are. Every command needs them.
@@ -35,7 +30,7 @@ type options struct {
 	AdminEmail    string `env:"FILMROOM_ADMIN_EMAIL" placeholder:"EMAIL" help:"Makes the first administrator at start when there is no account."`
 	AdminPassword string `env:"FILMROOM_ADMIN_PASSWORD" placeholder:"TEXT" help:"Their password; better given in the environment."`
 
-	Lanes             string `env:"FILMROOM_LANES" default:"import=2,export=2" placeholder:"NAME=N,..." help:"How many tasks of a lane run at once (${default})."`
+	Lanes             string `env:"FILMROOM_LANES" default:"import=2,export=2,bulk=1,webhook=2" placeholder:"NAME=N,..." help:"How many tasks of a lane run at once, until somebody changes it on the desk (${default})."`
 	MaxUpload         string `env:"FILMROOM_MAX_UPLOAD" default:"20GiB" placeholder:"SIZE" help:"Largest transfer (${default})."`
 	MinFree           string `env:"FILMROOM_MIN_FREE" default:"2GiB" placeholder:"SIZE" help:"What stays free on the disk (${default})."`
 	ImportMaxEntries  string `env:"FILMROOM_IMPORT_MAX_ENTRIES" default:"1000000" placeholder:"N" help:"Files in one import (${default})."`
@@ -43,12 +38,17 @@ type options struct {
 	ImportMaxRatio    string `env:"FILMROOM_IMPORT_MAX_RATIO" default:"1000" placeholder:"N" help:"Times what was sent that one import may unpack to (${default})."`
 
 	ResultTTL        string `name:"result-ttl" env:"FILMROOM_RESULT_TTL" default:"168h" placeholder:"TIME" help:"Until a finished task's download expires (${default})."`
+	Retention        string `env:"FILMROOM_RETENTION" default:"finished=2160h,error=2160h,canceled=720h,interrupted=2160h" placeholder:"STATUS=TIME,..." help:"How long tasks are kept after their end, -1 for good; images, receipts and the audit log stay (${default})."`
+	ExternalTTL      string `name:"external-ttl" env:"FILMROOM_EXTERNAL_TTL" default:"60s" placeholder:"TIME" help:"How long a task that another program reports may be silent (${default})."`
 	ProgressInterval string `env:"FILMROOM_PROGRESS_INTERVAL" default:"300ms" placeholder:"TIME" help:"Least time between two events of one task (${default})."`
 	Heartbeat        string `env:"FILMROOM_HEARTBEAT" default:"10s" placeholder:"TIME" help:"How often leases are renewed (${default})."`
 	LeaseTTL         string `name:"lease-ttl" env:"FILMROOM_LEASE_TTL" default:"60s" placeholder:"TIME" help:"How long a lease lasts without renewal (${default})."`
 	RescueInterval   string `env:"FILMROOM_RESCUE_INTERVAL" default:"10s" placeholder:"TIME" help:"How often expired leases are looked for (${default})."`
 	SessionTTL       string `name:"session-ttl" env:"FILMROOM_SESSION_TTL" default:"168h" placeholder:"TIME" help:"Until people must sign in again (${default})."`
 	ShutdownGrace    string `env:"FILMROOM_SHUTDOWN_GRACE" default:"30s" placeholder:"TIME" help:"For running tasks and requests when the desk stops (${default})."`
+
+	APIRate             string `name:"api-rate" env:"FILMROOM_API_RATE" default:"50" placeholder:"N" help:"Requests a second for each token or person, -1 for no limit (${default})."`
+	WebhookAllowPrivate string `env:"FILMROOM_WEBHOOK_ALLOW_PRIVATE" default:"false" placeholder:"BOOL" help:"Let webhooks reach private addresses and this machine as well (${default})."`
 
 	LogFormat string `env:"FILMROOM_LOG_FORMAT" placeholder:"text|json" help:"Default text on a terminal, else json."`
 	LogLevel  string `env:"FILMROOM_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error (${default})."`
@@ -68,7 +68,12 @@ type Config struct {
 	Limits imaging.Limits
 
 	ResultTTL, ProgressInterval, SessionTTL, ShutdownGrace time.Duration
-	Heartbeat, LeaseTTL, RescueInterval                    time.Duration
+	Heartbeat, LeaseTTL, RescueInterval, ExternalTTL       time.Duration
+
+	Retention map[tasks.Status]time.Duration // negative: for good
+
+	APIRate             float64 // requests a second, negative: no limit
+	WebhookAllowPrivate bool
 
 	LogFormat string // "text" or "json"
 	LogLevel  slog.Level
@@ -102,8 +107,14 @@ func (o options) config(at places, terminal bool) (Config, error) {
 		Heartbeat:        c.duration("HEARTBEAT", o.Heartbeat),
 		LeaseTTL:         c.duration("LEASE_TTL", o.LeaseTTL),
 		RescueInterval:   c.duration("RESCUE_INTERVAL", o.RescueInterval),
-		LogFormat:        c.logFormat("LOG_FORMAT", o.LogFormat, terminal),
-		LogLevel:         c.logLevel("LOG_LEVEL", o.LogLevel),
+		ExternalTTL:      c.duration("EXTERNAL_TTL", o.ExternalTTL),
+		Retention:        c.retention("RETENTION", o.Retention),
+
+		APIRate:             c.rate("API_RATE", o.APIRate),
+		WebhookAllowPrivate: c.truth("WEBHOOK_ALLOW_PRIVATE", o.WebhookAllowPrivate),
+
+		LogFormat: c.logFormat("LOG_FORMAT", o.LogFormat, terminal),
+		LogLevel:  c.logLevel("LOG_LEVEL", o.LogLevel),
 	}
 	if o.MetricsListen != "" {
 		cfg.MetricsListen = c.address("METRICS_LISTEN", o.MetricsListen)
@@ -136,118 +147,4 @@ func (c *checker) places(at places) {
 	if at.MongoDBURI != "" && !strings.HasPrefix(at.MongoDBURI, "mongodb://") && !strings.HasPrefix(at.MongoDBURI, "mongodb+srv://") {
 		c.mistake("MONGODB_URI", "(not shown)", "must begin with mongodb:// or mongodb+srv://")
 	}
-}
-
-// A checker parses options and collects what is wrong with them. Its methods return the zero value of
-// what they cannot parse.
-type checker struct{ mistakes []error }
-
-func (c *checker) mistake(option, given, format string, args ...any) {
-	flag := "--" + strings.ReplaceAll(strings.ToLower(option), "_", "-")
-	c.mistakes = append(c.mistakes, fmt.Errorf("FILMROOM_%s (%s) is %q: it %s", option, flag, given, fmt.Sprintf(format, args...)))
-}
-
-func (c *checker) address(option, given string) string {
-	_, port, err := net.SplitHostPort(given)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil {
-		c.mistake(option, given, "must be an address like 127.0.0.1:8080 or :8080")
-	}
-	return given
-}
-
-func (c *checker) publicURL(option, given string) string {
-	if given == "" {
-		return ""
-	}
-	u, err := url.Parse(given)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
-		c.mistake(option, given, "must be a scheme and a host like https://desk.example.org")
-		return ""
-	}
-	return u.Scheme + "://" + u.Host
-}
-
-func (c *checker) prefixes(option, given string) (all []netip.Prefix) {
-	for part := range strings.SplitSeq(given, ",") {
-		part = strings.TrimSpace(part)
-		if part == "" {
-			continue
-		}
-		prefix, err := netip.ParsePrefix(part)
-		if addr, ok := netip.ParseAddr(part); ok == nil {
-			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
-		}
-		if err != nil {
-			c.mistake(option, given, "must be addresses or networks like 10.0.0.0/8,192.0.2.1; %q is neither", part)
-			continue
-		}
-		all = append(all, prefix)
-	}
-	return all
-}
-
-func (c *checker) lanes(option, given string) map[string]int {
-	lanes := map[string]int{}
-	for part := range strings.SplitSeq(given, ",") {
-		name, capacity, _ := strings.Cut(strings.TrimSpace(part), "=")
-		n, err := strconv.ParseUint(capacity, 10, 16)
-		if err != nil || name == "" {
-			c.mistake(option, given, "must be names with capacities like import=2,export=2; %q is none", part)
-			return nil
-		}
-		lanes[name] = int(n)
-	}
-	for _, name := range []string{"import", "export"} {
-		if _, ok := lanes[name]; !ok {
-			c.mistake(option, given, "must name the lane %q", name)
-		}
-	}
-	return lanes
-}
-
-func (c *checker) size(option, given string) int64 {
-	n, err := humanize.ParseBytes(given)
-	if err != nil || n == 0 || n > 1<<62 {
-		c.mistake(option, given, "must be a size above zero like 20GiB or 500MB")
-		return 0
-	}
-	return int64(n)
-}
-
-func (c *checker) count(option, given string) int64 {
-	n, err := strconv.ParseInt(given, 10, 64)
-	if err != nil || n <= 0 {
-		c.mistake(option, given, "must be a whole number above zero")
-	}
-	return n
-}
-
-func (c *checker) duration(option, given string) time.Duration {
-	d, err := time.ParseDuration(given)
-	if err != nil || d <= 0 {
-		c.mistake(option, given, "must be a time above zero like 300ms, 10s or 168h")
-	}
-	return d
-}
-
-func (c *checker) logFormat(option, given string, terminal bool) string {
-	switch {
-	case given == "text" || given == "json":
-		return given
-	case given != "":
-		c.mistake(option, given, "must be text or json")
-	case terminal:
-		return "text"
-	}
-	return "json"
-}
-
-func (c *checker) logLevel(option, given string) (level slog.Level) {
-	if err := level.UnmarshalText([]byte(given)); err != nil {
-		c.mistake(option, given, "must be debug, info, warn or error")
-	}
-	return level
 }

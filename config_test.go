@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"filmroom/imaging"
+	"filmroom/tasks"
 )
 
 // parsed is what the command line says, without what the environment of this test says.
@@ -38,14 +39,19 @@ func TestDefaultsAreThoseOfTheTable(t *testing.T) {
 	want := Config{
 		places: places{DataDir: "./data"},
 		Listen: "127.0.0.1:8080",
-		Lanes:  map[string]int{"import": 2, "export": 2},
+		Lanes:  map[string]int{"import": 2, "export": 2, "bulk": 1, "webhook": 2},
 		Limits: imaging.Limits{
 			MaxUpload: 20 << 30, MinFree: 2 << 30,
 			MaxEntries: 1_000_000, MaxUnpacked: 200 << 30, MaxRatio: 1000,
 		},
 		ResultTTL: 168 * time.Hour, ProgressInterval: 300 * time.Millisecond,
 		SessionTTL: 168 * time.Hour, ShutdownGrace: 30 * time.Second,
-		Heartbeat: 10 * time.Second, LeaseTTL: time.Minute, RescueInterval: 10 * time.Second,
+		Heartbeat: 10 * time.Second, LeaseTTL: time.Minute, RescueInterval: 10 * time.Second, ExternalTTL: time.Minute,
+		Retention: map[tasks.Status]time.Duration{
+			tasks.StatusFinished: 2160 * time.Hour, tasks.StatusError: 2160 * time.Hour,
+			tasks.StatusCanceled: 720 * time.Hour, tasks.StatusInterrupted: 2160 * time.Hour,
+		},
+		APIRate:   50,
 		LogFormat: "json", LogLevel: slog.LevelInfo,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
@@ -59,13 +65,23 @@ func TestDefaultsAreThoseOfTheTable(t *testing.T) {
 func TestValuesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	g := parsed(t, "--listen=:0", "--public-url=https://desk.example.org/", "--trusted-proxies=10.0.0.0/8, 192.0.2.1",
-		"--lanes=import=4,export=0", "--max-upload=500MB", "--log-level=debug", "--log-format=json", "--data-dir=/srv/desk")
+		"--lanes=import=4,export=0", "--max-upload=500MB", "--log-level=debug", "--log-format=json", "--data-dir=/srv/desk",
+		"--retention=error=24h, finished=-1", "--api-rate=-1", "--webhook-allow-private=true", "--external-ttl=5m")
 	got, err := g.Serve.config(g.places, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.PublicURL != "https://desk.example.org" || got.Limits.MaxUpload != 500_000_000 || got.LogLevel != slog.LevelDebug ||
 		got.LogFormat != "json" || got.DataDir != "/srv/desk" || got.Lanes["import"] != 4 || got.Lanes["export"] != 0 {
+		t.Errorf("got %+v", got)
+	}
+	if got.Lanes["bulk"] != 1 || got.Lanes["webhook"] != 2 {
+		t.Errorf("lanes that the value does not name are missing: %v", got.Lanes)
+	}
+	if s := fmt.Sprint(got.Retention); s != "map[error:24h0m0s finished:-1ns]" {
+		t.Errorf("retention is %s", s)
+	}
+	if got.APIRate != -1 || !got.WebhookAllowPrivate || got.ExternalTTL != 5*time.Minute {
 		t.Errorf("got %+v", got)
 	}
 	if s := fmt.Sprint(got.TrustedProxies); s != "[10.0.0.0/8 192.0.2.1/32]" {
@@ -75,28 +91,32 @@ func TestValuesAreUnderstood(t *testing.T) {
 
 // wrong has one mistake in each option.
 var wrong = map[string]string{
-	"LISTEN":              "localhost",
-	"PUBLIC_URL":          "desk.example.org",
-	"TRUSTED_PROXIES":     "10.0.0.0/99",
-	"METRICS_LISTEN":      ":http",
-	"BLOB_URL":            "s3://bucket",
-	"ADMIN_EMAIL":         "ada@example.org",
-	"LANES":               "import=two",
-	"MAX_UPLOAD":          "a lot",
-	"MIN_FREE":            "0",
-	"IMPORT_MAX_ENTRIES":  "-1",
-	"IMPORT_MAX_UNPACKED": "10 parsec",
-	"IMPORT_MAX_RATIO":    "1.5",
-	"RESULT_TTL":          "168",
-	"PROGRESS_INTERVAL":   "0s",
-	"HEARTBEAT":           "often",
-	"LEASE_TTL":           "-60s",
-	"RESCUE_INTERVAL":     "x",
-	"SESSION_TTL":         "a week",
-	"SHUTDOWN_GRACE":      "",
-	"LOG_FORMAT":          "xml",
-	"LOG_LEVEL":           "loud",
-	"DATA_DIR":            "",
+	"LISTEN":                "localhost",
+	"PUBLIC_URL":            "desk.example.org",
+	"TRUSTED_PROXIES":       "10.0.0.0/99",
+	"METRICS_LISTEN":        ":http",
+	"BLOB_URL":              "s3://bucket",
+	"ADMIN_EMAIL":           "ada@example.org",
+	"LANES":                 "import=two",
+	"MAX_UPLOAD":            "a lot",
+	"MIN_FREE":              "0",
+	"IMPORT_MAX_ENTRIES":    "-1",
+	"IMPORT_MAX_UNPACKED":   "10 parsec",
+	"IMPORT_MAX_RATIO":      "1.5",
+	"RESULT_TTL":            "168",
+	"PROGRESS_INTERVAL":     "0s",
+	"HEARTBEAT":             "often",
+	"LEASE_TTL":             "-60s",
+	"RESCUE_INTERVAL":       "x",
+	"SESSION_TTL":           "a week",
+	"SHUTDOWN_GRACE":        "",
+	"EXTERNAL_TTL":          "60",
+	"RETENTION":             "finished=2160h,queued=24h",
+	"API_RATE":              "fast",
+	"WEBHOOK_ALLOW_PRIVATE": "perhaps",
+	"LOG_FORMAT":            "xml",
+	"LOG_LEVEL":             "loud",
+	"DATA_DIR":              "",
 }
 
 func TestEveryMistakeIsReportedWithItsOptionAndValue(t *testing.T) {
@@ -132,6 +152,9 @@ func TestMistakesBetweenOptions(t *testing.T) {
 		"a lease shorter than two heartbeats": {"--heartbeat=40s", "LEASE_TTL"},
 		"an administrator without a password": {"--admin-email=ada@example.org", "ADMIN_EMAIL"},
 		"a password without an administrator": {"--admin-password=correct horse", "ADMIN_PASSWORD"},
+		"tasks that are kept for an hour":     {"--retention=finished=1h", "RETENTION"},
+		"no requests at all":                  {"--api-rate=0", "API_RATE"},
+		"requests that are not a number":      {"--api-rate=NaN", "API_RATE"},
 		"a lane that kinds need is missing":   {"--lanes=import=2", "LANES"},
 		"a database address of another kind":  {"--mongodb-uri=postgres://me:secret@db/x", "MONGODB_URI"},
 	} {

@@ -18,6 +18,7 @@ import (
 	"filmroom/imaging"
 	"filmroom/static"
 	"filmroom/tasks"
+	"filmroom/tasks/webhook"
 	"filmroom/views"
 )
 
@@ -130,8 +131,14 @@ func (d *desk) startWork(ctx context.Context) error {
 	return nil
 }
 
+// bulkLane is where actions on many tasks wait.
+const bulkLane = "bulk"
+
 func (d *desk) newManager() (*tasks.Manager, error) {
-	kinds, err := tasks.NewKinds(d.imaging.Kinds()...)
+	kinds, err := tasks.NewKinds(append(d.imaging.Kinds(),
+		tasks.DefineBulk(bulkLane, func() *tasks.Manager { return d.manager }),
+		webhook.Define(webhook.Config{Lookup: d.webhookOf, Task: d.task, AllowPrivate: d.cfg.WebhookAllowPrivate, Now: d.stores.now}),
+	)...)
 	if err != nil {
 		return nil, err
 	}
@@ -143,9 +150,23 @@ func (d *desk) newManager() (*tasks.Manager, error) {
 		Store: d.stores.tasks, Results: results, Kinds: kinds, Lanes: d.cfg.Lanes,
 		ProgressInterval: d.cfg.ProgressInterval, Heartbeat: d.cfg.Heartbeat, LeaseTTL: d.cfg.LeaseTTL,
 		RescueInterval: d.cfg.RescueInterval, ShutdownGrace: d.cfg.ShutdownGrace, ResultTTL: d.cfg.ResultTTL,
+		ExternalTTL: d.cfg.ExternalTTL, Retention: d.cfg.Retention,
+		Follow: webhook.Follow(d.webhookOf, func(err error) {
+			d.log.Error("who has a webhook could not be looked up; the delivery looks again", "error", err)
+		}),
 		SoleOwner: d.stores.exclusive, Healthy: d.stores.healthy, Now: d.stores.now,
 		Logger: d.log, Observer: d.metrics,
 	})
+}
+
+func (d *desk) webhookOf(ctx context.Context, userID string) (webhook.Target, error) {
+	address, secret, err := d.accounts.Webhook(ctx, userID)
+	return webhook.Target{URL: address, Secret: secret}, err
+}
+
+// task looks a task up through the engine, which is made after the kinds that need this.
+func (d *desk) task(ctx context.Context, p tasks.Person, id string) (tasks.Task, error) {
+	return d.manager.Get(ctx, p, id)
 }
 
 // serve opens the desk to people.
@@ -156,7 +177,7 @@ func (d *desk) serve(ctx context.Context) error {
 	handler, err := handlers.New(handlers.Config{
 		Tasks: d.manager, Desk: d.imaging, Accounts: d.accounts,
 		PublicURL: d.cfg.PublicURL, TrustedProxies: d.cfg.TrustedProxies,
-		MaxUpload: d.cfg.Limits.MaxUpload, SessionTTL: d.cfg.SessionTTL,
+		MaxUpload: d.cfg.Limits.MaxUpload, SessionTTL: d.cfg.SessionTTL, Rate: d.cfg.APIRate,
 		Version: version(), StoreName: d.stores.name, Ready: d.stores.ping,
 		Now: d.stores.now, Logger: d.log, Metrics: d.metrics,
 	})
