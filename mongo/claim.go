@@ -2,17 +2,13 @@ package mongo
 
 import (
 	"context"
-	"time"
+	"errors"
+	"math/rand/v2"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	driver "go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"filmroom/tasks"
 )
-
-// claimSlack is how many more due tasks a claim reads than it wants, to go on to when others are quicker.
-const claimSlack = 16
 
 // Claim implements [tasks.Store]. What was claimed before an error is the answer: its lease runs.
 func (s *Tasks) Claim(ctx context.Context, c tasks.Claim) ([]tasks.Task, error) {
@@ -21,139 +17,154 @@ func (s *Tasks) Claim(ctx context.Context, c tasks.Claim) ([]tasks.Task, error) 
 		return nil, err
 	}
 	defer done()
-	var claimed []tasks.Task
-	refused := map[string]bool{} // by the move: these stay due and come again
-	for len(claimed) < c.Limit {
-		wanted := c.Limit - len(claimed) + len(refused) + claimSlack
-		due, err := s.due(write, c, wanted)
-		if err != nil {
-			return answer(claimed, wrap(err, "find tasks that are due in lane %s", c.Lane))
-		}
-		for _, t := range due {
-			if len(claimed) == c.Limit {
-				return claimed, nil
-			}
-			if refused[t.ID] {
-				continue
-			}
-			next, refusal := tasks.Apply(t.Task, c.Move)
-			if refusal != nil {
-				refused[t.ID] = true
-				continue
-			}
-			written, err := s.replace(write, t.Rev, next)
-			if err != nil {
-				return answer(claimed, err)
-			}
-			if written {
-				claimed = append(claimed, next)
-			}
-		}
-		if len(due) < wanted {
+	lane, err := one[laneDoc](write, s.db.lanes, with("_id", c.Lane), nil)
+	if err != nil || lane.Paused || lane.Capacity == 0 || c.Limit == 0 {
+		return nil, wrap(err, "read lane %s", c.Lane)
+	}
+	cl := claiming{store: s, Claim: c, capacity: lane.Capacity, share: newShare(), refused: map[string]bool{}, locked: map[string]bool{}}
+	for again := true; again; {
+		if again, err = cl.round(write); err != nil {
 			break
 		}
 	}
-	return claimed, nil
-}
-
-func answer(claimed []tasks.Task, err error) ([]tasks.Task, error) {
-	if len(claimed) > 0 {
-		return claimed, nil
+	if len(cl.claimed) == 0 {
+		return nil, wrap(err, "claim tasks of lane %s", c.Lane)
 	}
-	return nil, err
+	_ = s.served(write, c.Lane, cl.share.order) // else the next claim is a little less fair
+	return cl.claimed, nil
 }
 
-func (s *Tasks) due(ctx context.Context, c tasks.Claim, limit int) ([]taskDoc, error) {
-	filter := bson.D{is("lane", c.Lane), is("status", tasks.StatusQueued), is("availableAt", with("$lte", c.Now))}
-	first := bson.D{is("priority", 1), is("availableAt", 1), is("_id", 1)}
-	return all[taskDoc](ctx, s.db.tasks, filter, options.Find().SetSort(first).SetLimit(int64(limit)))
+// A claiming is one call of Claim.
+type claiming struct {
+	tasks.Claim
+	store    *Tasks
+	capacity int
+	claimed  []tasks.Task
+	share    share
+	refused  map[string]bool // by the move: these stay due and come again
+	locked   map[string]bool // keys that others have
+	open     []slot          // that may still be taken in this round
+	lost     bool            // somebody was quicker in this round
 }
 
-// NextAvailable implements [tasks.Store].
-func (s *Tasks) NextAvailable(ctx context.Context, lane string) (at time.Time, ok bool, err error) {
-	waiting := bson.D{is("lane", lane), is("status", tasks.StatusQueued)}
-	found, err := all[taskDoc](ctx, s.db.tasks, waiting,
-		options.Find().SetSort(with("availableAt", 1)).SetProjection(with("availableAt", 1)).SetLimit(1))
-	if err != nil || len(found) == 0 {
-		return time.Time{}, false, wrap(err, "find when a task of lane %s is due", lane)
+func (cl *claiming) full() bool { return len(cl.claimed) == cl.Limit || len(cl.open) == 0 }
+
+// round claims what it finds due and free. It is worth another where others were quicker.
+func (cl *claiming) round(ctx context.Context) (again bool, err error) {
+	priority, due, err := cl.nextPriority(ctx, bson.D{})
+	if err != nil || !due {
+		return false, err
 	}
-	return found[0].AvailableAt, true, nil
-}
-
-// Renew implements [tasks.Store]: one write for all beats, each conditional on its lease, and one read to learn
-// which of them still hold it.
-func (s *Tasks) Renew(ctx context.Context, beats []tasks.Beat, until, now time.Time) ([]tasks.Renewal, error) {
-	write, done, err := s.db.begun(ctx)
-	if err != nil || len(beats) == 0 {
-		return nil, err
-	}
-	defer done()
-	ids := make([]string, len(beats))
-	renewals := make([]driver.WriteModel, len(beats))
-	for i, b := range beats {
-		ids[i] = b.TaskID
-		held := append(bson.D{is("_id", b.TaskID), is("lease.token", b.Token)}, leased(now)...)
-		renewals[i] = driver.NewUpdateOneModel().SetFilter(held).SetUpdate(renewal(b, until, now))
-	}
-	if _, err := s.db.tasks.BulkWrite(write, renewals, options.BulkWrite().SetOrdered(false)); err != nil {
-		return nil, wrap(err, "renew %d leases", len(beats))
-	}
-	return s.renewed(write, ids, beats, now)
-}
-
-func leased(now time.Time) bson.D {
-	return bson.D{is("status", tasks.StatusProcessing), is("lease.expiresAt", with("$gt", now))}
-}
-
-// renewal is what [tasks.Renewed] does to a record, as an update.
-func renewal(b tasks.Beat, until, now time.Time) bson.D {
-	return bson.D{
-		is("$set", bson.D{
-			is("lease.expiresAt", tasks.Millis(until)), is("heartbeatAt", tasks.Millis(now)),
-			is("progress", b.Progress), is("changedAt", tasks.Millis(now)),
-		}),
-		is("$inc", with("rev", 1)),
-	}
-}
-
-func (s *Tasks) renewed(ctx context.Context, ids []string, beats []tasks.Beat, now time.Time) ([]tasks.Renewal, error) {
-	held := append(bson.D{is("_id", with("$in", ids))}, leased(now)...)
-	kept, err := all[taskDoc](ctx, s.db.tasks, held,
-		options.Find().SetProjection(bson.D{is("lease", 1), is("cancelRequestedAt", 1)}))
+	st, err := cl.store.takeStock(ctx, cl.Claim, cl.capacity)
 	if err != nil {
-		return nil, wrap(err, "learn which of %d leases were renewed", len(beats))
+		return false, err
 	}
-	byID := make(map[string]taskDoc, len(kept))
-	for _, t := range kept {
-		byID[t.ID] = t
+	cl.open, cl.lost, cl.share.usage = st.open, false, st.usage
+	rand.Shuffle(len(cl.open), func(i, j int) { cl.open[i], cl.open[j] = cl.open[j], cl.open[i] })
+	for due && !cl.full() {
+		if err := cl.level(ctx, priority); err != nil {
+			return false, err
+		}
+		if priority, due, err = cl.nextPriority(ctx, with("$gt", priority)); err != nil {
+			return false, err
+		}
 	}
-	answers := make([]tasks.Renewal, len(beats))
-	for i, b := range beats {
-		t := byID[b.TaskID]
-		answers[i].Lost = t.Lease == nil || t.Lease.Token != b.Token
-		answers[i].CancelRequested = !answers[i].Lost && !t.CancelRequestedAt.IsZero()
-	}
-	return answers, nil
+	return cl.lost && len(cl.claimed) < cl.Limit, nil
 }
 
-// Stale implements [tasks.Store].
-func (s *Tasks) Stale(ctx context.Context, owner string, now time.Time, limit int) ([]tasks.Task, error) {
-	filter := bson.D{is("status", tasks.StatusProcessing)}
-	expired := is("lease.expiresAt", with("$lte", now))
-	if owner == "" {
-		filter = append(filter, expired)
-	} else {
-		filter = append(filter, is("$or", bson.A{bson.D{expired}, with("lease.owner", with("$ne", owner))}))
+// level claims tasks of one priority, the partitions in turns.
+func (cl *claiming) level(ctx context.Context, priority int) error {
+	lines, err := cl.lines(ctx, priority)
+	if err != nil {
+		return err
 	}
-	found, err := all[taskDoc](ctx, s.db.tasks, filter,
-		options.Find().SetSort(with("lease.expiresAt", 1)).SetLimit(int64(limit)))
-	return tasksOf(found), wrap(err, "find stale tasks")
+	for !cl.full() {
+		for _, l := range lines {
+			if err := cl.forward(ctx, l); err != nil {
+				return err
+			}
+		}
+		l := cl.share.next(lines)
+		if l == nil {
+			return nil
+		}
+		t := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		if err := cl.try(ctx, t.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func tasksOf(docs []taskDoc) []tasks.Task {
-	list := make([]tasks.Task, len(docs))
-	for i, d := range docs {
-		list[i] = d.Task
+// try claims one task: its slot, its lock, then itself. What was taken in vain is handed back; where the outcome
+// is unknown it is left, to be free when it is known.
+func (cl *claiming) try(ctx context.Context, id string) error {
+	now, err := one[taskDoc](ctx, cl.store.db.tasks, with("_id", id), nil)
+	if err != nil {
+		return err
 	}
-	return list
+	next, refusal := tasks.Apply(now.Task, cl.Move)
+	if refusal != nil || next.Lease == nil {
+		cl.refused[id] = true
+		return nil
+	}
+	var lock *holdDoc
+	if next.LockKey != "" {
+		was, free, err := cl.store.lock(ctx, next.LockKey, cl.Now)
+		if err != nil || !free {
+			cl.locked[next.LockKey] = true
+			return err
+		}
+		lock = was
+	}
+	h := holdDoc{TaskID: id, Claim: tasks.NewID(), Token: next.Lease.Token, Rev: now.Rev, ClaimUntil: tasks.Millis(cl.Now.Add(claimTakes))}
+	slot, ok, err := cl.takeSlot(ctx, h)
+	if err != nil || !ok {
+		return err
+	}
+	if next.LockKey != "" {
+		h.ID = lockID(next.LockKey)
+		if ok, err := cl.store.take(ctx, lock, h); err != nil || !ok {
+			cl.locked[next.LockKey] = true
+			return errors.Join(err, cl.backOut(ctx, slot))
+		}
+	}
+	written, err := cl.store.replace(ctx, now.Rev, next)
+	if err != nil {
+		return err
+	}
+	if written {
+		cl.claimed = append(cl.claimed, next)
+		cl.share.took(next.PartitionKey)
+		return nil
+	}
+	cl.lost = true
+	if next.LockKey != "" {
+		err = cl.store.handBack(ctx, h)
+	}
+	return errors.Join(err, cl.backOut(ctx, slot))
+}
+
+// takeSlot takes a free slot, if others leave one.
+func (cl *claiming) takeSlot(ctx context.Context, h holdDoc) (holdDoc, bool, error) {
+	for len(cl.open) > 0 {
+		free := cl.open[0]
+		cl.open = cl.open[1:]
+		h.ID, h.Lane, h.N = slotID(cl.Lane, free.n), cl.Lane, free.n
+		if ok, err := cl.store.take(ctx, free.was, h); ok || err != nil {
+			return h, ok, err
+		}
+		cl.lost = true
+	}
+	return h, false, nil
+}
+
+// backOut hands a slot back, to be taken for another task.
+func (cl *claiming) backOut(ctx context.Context, taken holdDoc) error {
+	err := cl.store.handBack(ctx, taken)
+	if err == nil {
+		cl.open = append(cl.open, slot{n: taken.N})
+	}
+	return err
 }

@@ -19,8 +19,9 @@ import (
 type taskDoc struct {
 	ID         string `bson:"_id"`
 	tasks.Task `bson:",inline"`
-	Words      []string  `bson:"words"`     // of [tasks.Task.SearchWords]
-	ChangedAt  time.Time `bson:"changedAt"` // of the last write, heartbeats included; what other processes follow
+	Words      []string  `bson:"words"`      // of [tasks.Task.SearchWords]
+	ChangedAt  time.Time `bson:"changedAt"`  // of the last write, heartbeats included; what other processes follow
+	Unfollowed bool      `bson:"unfollowed"` // [tasks.Task.Next] is set
 }
 
 func docOfTask(t tasks.Task) taskDoc {
@@ -28,7 +29,12 @@ func docOfTask(t tasks.Task) taskDoc {
 	if t.HeartbeatAt.After(changed) {
 		changed = t.HeartbeatAt
 	}
-	return taskDoc{ID: t.ID, Task: t, Words: t.SearchWords(), ChangedAt: changed}
+	return taskDoc{ID: t.ID, Task: t, Words: t.SearchWords(), ChangedAt: changed, Unfollowed: t.Next != nil}
+}
+
+type laneDoc struct {
+	ID         string `bson:"_id"`
+	tasks.Lane `bson:",inline"`
 }
 
 type libraryDoc struct {
@@ -76,6 +82,11 @@ type sessionDoc struct {
 	UserID    string    `bson:"userId"`
 	Data      []byte    `bson:"data"`
 	ExpiresAt time.Time `bson:"expiresAt"`
+}
+
+type auditDoc struct {
+	ID                  string `bson:"_id"`
+	accounts.AuditEntry `bson:",inline"`
 }
 
 // registry returns the driver's codecs with ours for times and JSON: a time that is unset is null, which

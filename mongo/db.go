@@ -33,7 +33,8 @@ type DB struct {
 
 	tasks, logs, processes                *driver.Collection
 	libraries, series, instances, receipt *driver.Collection
-	users, tokens, sessions, meta         *driver.Collection
+	users, tokens, sessions, audit, meta  *driver.Collection
+	lanes, holds, turns, deletions        *driver.Collection
 }
 
 // Open connects to the server, brings the database to this program's schema and completes what a crash
@@ -90,7 +91,8 @@ func newDB(client *driver.Client, o Options) *DB {
 		libraries: in.Collection("libraries"), series: in.Collection("series"),
 		instances: in.Collection("instances"), receipt: in.Collection("receipts"),
 		users: in.Collection("users"), tokens: in.Collection("tokens"), sessions: in.Collection("sessions"),
-		meta: in.Collection("meta"),
+		audit: in.Collection("audit"), meta: in.Collection("meta"),
+		lanes: in.Collection("lanes"), holds: in.Collection("holds"), turns: in.Collection("turns"), deletions: in.Collection("deletions"),
 	}
 }
 
@@ -101,7 +103,10 @@ func (db *DB) prepare(ctx context.Context) error {
 	if err := db.migrate(ctx); err != nil {
 		return err
 	}
-	return db.finishDeleting(ctx)
+	if err := db.finishDeleting(ctx); err != nil {
+		return err
+	}
+	return db.Tasks().finishDeletions(ctx)
 }
 
 // Ping asks whether the server answers.

@@ -11,8 +11,8 @@ import (
 
 // sentinels are the errors by which the interfaces' callers decide.
 var sentinels = []error{
-	tasks.ErrNotFound, tasks.ErrCursor, imaging.ErrNotFound, imaging.ErrCursor,
-	accounts.ErrNotFound, accounts.ErrEmailTaken, accounts.ErrNotFirst,
+	tasks.ErrNotFound, tasks.ErrConflict, tasks.ErrCursor, imaging.ErrNotFound, imaging.ErrCursor,
+	accounts.ErrNotFound, accounts.ErrCursor, accounts.ErrEmailTaken, accounts.ErrNotFirst,
 }
 
 // wrap adds to an error what was under way. It leaves nil and the sentinels as they are.

@@ -15,6 +15,8 @@ import (
 var migrations = []func(context.Context, *DB) error{
 	makeIndexes,
 	beginVersion,
+	addLanes,
+	addAudit,
 }
 
 const schemaID = "schema"
@@ -81,11 +83,42 @@ func beginVersion(ctx context.Context, db *DB) error {
 	return err
 }
 
+// addLanes makes what lanes that people steer are found by.
+func addLanes(ctx context.Context, db *DB) error {
+	for _, c := range []struct {
+		in      *driver.Collection
+		indexes []driver.IndexModel
+	}{
+		{db.tasks, []driver.IndexModel{
+			index("lane", "status", "priority", "partitionKey", "availableAt", "_id", "lockKey"), // claims
+			index("lane", "status", "lease.expiresAt"),                                           // who has a slot
+			index("lockKey", "status", "lease.expiresAt"),                                        // who has a lock
+			index("status", "availableAt", "lane"),                                               // loads
+			index("unfollowed", "_id"),
+		}},
+		{db.holds, []driver.IndexModel{index("lane")}},
+		{db.turns, []driver.IndexModel{index("lane", "turn")}},
+	} {
+		if _, err := c.in.Indexes().CreateMany(ctx, c.indexes); err != nil {
+			return fmt.Errorf("index %s: %w", c.in.Name(), err)
+		}
+	}
+	return nil
+}
+
+// addAudit makes what the audit log is read by.
+func addAudit(ctx context.Context, db *DB) error {
+	_, err := db.audit.Indexes().CreateMany(ctx, []driver.IndexModel{
+		index("userId", "_id"), index("action", "_id"), index("target", "_id"), index("at", "_id"),
+	})
+	return err
+}
+
 func taskIndexes() []driver.IndexModel {
 	return []driver.IndexModel{
 		unique("userId", "idempotencyKey"),
 		unique("userId", "dedupeKey"),
-		index("lane", "status", "priority", "availableAt", "_id"), // claims
+		index("lane", "status", "priority", "availableAt", "_id"), // claims, places
 		index("lane", "status", "availableAt"),
 		index("status", "lease.expiresAt"), // stale ones
 		index("changedAt"),                 // what other processes follow

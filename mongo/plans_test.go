@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"filmroom/accounts"
 	"filmroom/accounts/accountstest"
 	"filmroom/imaging"
 	"filmroom/imaging/imagingtest"
@@ -204,6 +205,7 @@ func indexesOf(t *testing.T, db *DB) map[string][][]string {
 func everyTaskCall(t *testing.T, s *Tasks) {
 	t.Helper()
 	ctx, now := t.Context(), taskstest.Epoch
+	did(t, s.PutLane(ctx, tasks.Lane{Name: "import", Capacity: 9, Rev: 1}))
 	task, err := s.Insert(ctx, taskstest.Queued())
 	did(t, err)
 	_, err = s.Insert(ctx, taskstest.Queued(func(u *tasks.Task) { u.IdempotencyKey = task.ID }))
@@ -215,6 +217,7 @@ func everyTaskCall(t *testing.T, s *Tasks) {
 	lease := tasks.Claimed(taskstest.Lease(taskstest.Token, now), now)
 	_, err = s.Claim(ctx, tasks.Claim{Lane: task.Lane, Limit: 2, Now: now, Move: lease})
 	did(t, err)
+	everyLaneCall(t, s)
 	_, _, err = s.NextAvailable(ctx, task.Lane)
 	did(t, err)
 	_, err = s.Renew(ctx, []tasks.Beat{{TaskID: task.ID, Token: taskstest.Token}}, now.Add(time.Minute), now)
@@ -231,10 +234,46 @@ func everyTaskCall(t *testing.T, s *Tasks) {
 	did(t, s.AppendLog(ctx, []tasks.LogLine{{TaskID: task.ID, Seq: 1}}))
 	_, err = s.Log(ctx, task.ID, 0, 9)
 	did(t, err)
-	f := follower{store: s, owner: "boot-1", clock: must2(s.db.Clock(ctx)), changed: func(tasks.Task) {}, seen: map[string]sighting{}}
+	f := follower{store: s, owner: "boot-1", clock: must2(s.db.Clock(ctx)), news: tasks.News{Task: func(tasks.Task) {}, Lanes: func() {}}, seen: map[string]sighting{}}
 	did(t, f.look(ctx))
 	did(t, f.tell(ctx, f.clock.Now()))
+	did(t, f.tellLanes(ctx, f.clock.Now()))
 	s.leave(ctx, "boot-1")
+}
+
+// everyLaneCall claims so that all that a claim can ask is asked: more tasks of one partition than are read
+// at once, locks that are free, held and left behind, slots that are free again.
+func everyLaneCall(t *testing.T, s *Tasks) {
+	t.Helper()
+	ctx, now := t.Context(), taskstest.Epoch
+	did(t, s.PutLane(ctx, tasks.Lane{Name: "export", Capacity: 1, Rev: 1}))
+	did(t, s.PutLane(ctx, tasks.Lane{Name: "export", Capacity: 2, Rev: 2}))
+	for i := range lineBatch + 2 {
+		_, err := s.Insert(ctx, taskstest.Queued(taskstest.In("export"), func(t *tasks.Task) { t.LockKey, t.Priority = "key", 1+i/(lineBatch+1) }))
+		did(t, err)
+	}
+	for range 2 {
+		got, err := s.Claim(ctx, tasks.Claim{Lane: "export", Limit: 2, Now: now, Move: tasks.Claimed(taskstest.Lease(tasks.NewID(), now), now)})
+		did(t, err)
+		if len(got) != 1 {
+			t.Fatalf("%d tasks were claimed, want 1", len(got))
+		}
+		_, err = s.Holder(ctx, "key", now)
+		did(t, err)
+		_, err = s.Ahead(ctx, got[0], now)
+		did(t, err)
+		end, err := s.Update(ctx, got[0], tasks.Finished(got[0].Lease.Token, tasks.Outcome{}, now))
+		did(t, err)
+		did(t, s.Delete(ctx, end))
+	}
+	_, err := s.Lanes(ctx)
+	did(t, err)
+	_, err = s.Loads(ctx, now)
+	did(t, err)
+	_, err = s.Unfollowed(ctx, 9)
+	did(t, err)
+	_, err = s.Processes(ctx)
+	did(t, err)
 }
 
 func everyList(t *testing.T, s *Tasks, user string) {
@@ -317,6 +356,13 @@ func everyAccountsCall(t *testing.T, s *Accounts) {
 	did(t, s.PutSession(ctx, accountstest.Session("two", u.ID, now.Add(time.Hour))))
 	_, err = s.Session(ctx, "two", now)
 	did(t, err)
+	did(t, s.AddAudit(ctx, accounts.AuditEntry{ID: tasks.NewID(), At: now, Action: accounts.ActSignIn}))
+	for _, q := range []accounts.AuditQuery{
+		{}, {UserID: u.ID}, {Action: accounts.ActSignIn}, {Target: "import"}, {From: now}, {To: now}, {UserID: u.ID, From: now}, {Cursor: tasks.NewID()},
+	} {
+		_, err := s.Audit(ctx, q)
+		did(t, err)
+	}
 	did(t, s.DeleteSession(ctx, "two"))
 	did(t, s.DeleteSessions(ctx, u.ID, "two"))
 }

@@ -20,7 +20,7 @@ const (
 
 // Watch implements [tasks.Watcher]. It registers this process and, while another one is registered, reads each
 // second what changed. Where the server has change streams, they say when to look sooner.
-func (s *Tasks) Watch(ctx context.Context, owner string, changed func(tasks.Task)) error {
+func (s *Tasks) Watch(ctx context.Context, owner string, news tasks.News) error {
 	clock, err := s.db.Clock(ctx)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (s *Tasks) Watch(ctx context.Context, owner string, changed func(tasks.Task
 		s.leave(ctx, owner)
 	}()
 
-	f := follower{store: s, owner: owner, clock: clock, changed: changed, seen: map[string]sighting{}}
+	f := follower{store: s, owner: owner, clock: clock, news: news, seen: map[string]sighting{}}
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -53,10 +53,13 @@ func (s *Tasks) Watch(ctx context.Context, owner string, changed func(tasks.Task
 	}
 }
 
-// listen says when tasks change, as long as the server has change streams to hear it from. Without them,
+// listen says when tasks or lanes change, as long as the server has change streams to hear it from. Without them,
 // and after they fail, the look of each second is enough.
 func (s *Tasks) listen(ctx context.Context, hear chan<- struct{}) {
-	stream, err := s.db.tasks.Watch(ctx, driver.Pipeline{with("$project", with("_id", 1))})
+	stream, err := s.db.tasks.Database().Watch(ctx, driver.Pipeline{
+		with("$match", with("ns.coll", with("$in", bson.A{s.db.tasks.Name(), s.db.lanes.Name()}))),
+		with("$project", with("_id", 1)),
+	})
 	if err != nil {
 		return
 	}
@@ -71,15 +74,16 @@ func (s *Tasks) listen(ctx context.Context, hear chan<- struct{}) {
 
 // A follower looks at what other processes change and remembers what it told of.
 type follower struct {
-	store   *Tasks
-	owner   string
-	clock   *Clock
-	changed func(tasks.Task)
+	store *Tasks
+	owner string
+	clock *Clock
+	news  tasks.News
 
 	measured  time.Time           // when the clock was
 	entered   time.Time           // when this process was registered
 	started   bool                // what changed before is known
 	following bool                // at the last look another process was registered
+	lanes     stamp               // of the lanes that were told of
 	newest    time.Time           // the latest change that was read
 	seen      map[string]sighting // what was told, by task, as long as it may be read again
 }
@@ -106,6 +110,9 @@ func (f *follower) look(ctx context.Context) error {
 	}
 	if others || f.following { // once more after the last one has left
 		if err := f.tell(ctx, now); err != nil {
+			return err
+		}
+		if err := f.tellLanes(ctx, now); err != nil {
 			return err
 		}
 	}
@@ -157,7 +164,7 @@ func (f *follower) tell(ctx context.Context, now time.Time) error {
 		}
 		if f.seen[t.ID].rev != t.Rev {
 			f.seen[t.ID] = sighting{t.Rev, t.ChangedAt}
-			f.changed(t.Task)
+			f.news.Task(t.Task)
 		}
 		if t.ChangedAt.After(f.newest) {
 			f.newest = earlier(t.ChangedAt, now)
@@ -169,6 +176,33 @@ func (f *follower) tell(ctx context.Context, now time.Time) error {
 		}
 	}
 	return cursor.Err()
+}
+
+// A stamp is another one when lanes were changed, or when those who share them came or went.
+type stamp struct {
+	revs      int64 // of all lanes together: they only rise, and no lane goes
+	processes int
+}
+
+// tellLanes tells when the lanes are not what they were at the last look.
+func (f *follower) tellLanes(ctx context.Context, now time.Time) error {
+	lanes, err := f.store.Lanes(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := f.store.registered(ctx, now)
+	if err != nil {
+		return err
+	}
+	seen := stamp{processes: n}
+	for _, l := range lanes {
+		seen.revs += l.Rev
+	}
+	if seen != f.lanes {
+		f.lanes = seen
+		f.news.Lanes()
+	}
+	return nil
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -204,4 +238,20 @@ func (s *Tasks) others(ctx context.Context, owner string, now time.Time) (bool, 
 	others, err := all[bson.D](ctx, s.db.processes,
 		bson.D{is("expiresAt", with("$gt", now)), is("_id", with("$ne", owner))}, options.Find().SetLimit(1))
 	return len(others) > 0, wrap(err, "look for other processes")
+}
+
+// Processes implements [tasks.Watcher].
+func (s *Tasks) Processes(ctx context.Context) (int, error) {
+	now, err := s.db.serverTime(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.registered(ctx, now)
+	return max(n, 1), err
+}
+
+// registered counts the processes there are.
+func (s *Tasks) registered(ctx context.Context, now time.Time) (int, error) {
+	n, err := count(ctx, s.db.processes, with("expiresAt", with("$gt", now)), tasks.CountLimit)
+	return n, wrap(err, "count processes")
 }

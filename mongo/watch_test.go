@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,16 +15,19 @@ import (
 type process struct {
 	store *Tasks
 	told  chan tasks.Task
+	lanes chan struct{} // holds one
 	leave func()
 }
 
 // join opens the database once more and watches it as a process.
 func join(t *testing.T, name, owner string) process {
 	t.Helper()
-	p := process{store: open(t, name).Tasks(), told: make(chan tasks.Task, 1000)}
+	p := process{store: open(t, name).Tasks(), told: make(chan tasks.Task, 1000), lanes: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- p.store.Watch(ctx, owner, func(t tasks.Task) { p.told <- t }) }()
+	go func() {
+		ended <- p.store.Watch(ctx, owner, tasks.News{Task: func(t tasks.Task) { p.told <- t }, Lanes: p.hear})
+	}()
 	p.leave = func() {
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -33,6 +37,31 @@ func join(t *testing.T, name, owner string) process {
 	}
 	t.Cleanup(p.leave)
 	return p
+}
+
+func (p process) hear() {
+	select {
+	case p.lanes <- struct{}{}:
+	default:
+	}
+}
+
+// hearsOfLanes waits until the process is told to look at a lane that fits.
+func (p process) hearsOfLanes(t *testing.T, fits func(tasks.Lane) bool) {
+	t.Helper()
+	patience := time.After(time.Minute)
+	for {
+		select {
+		case <-p.lanes:
+			lanes, err := p.store.Lanes(t.Context())
+			did(t, err)
+			if slices.ContainsFunc(lanes, fits) {
+				return
+			}
+		case <-patience:
+			t.Fatal("never told of the lane")
+		}
+	}
 }
 
 // hears waits until the process is told of a task's revision.
@@ -92,7 +121,10 @@ func TestAProcessAloneReadsNothingButTheRegister(t *testing.T) {
 	db := setup(t)
 	s := db.Tasks()
 	f := follower{store: s, owner: "boot-1", clock: must2(db.Clock(t.Context())), seen: map[string]sighting{},
-		changed: func(tasks.Task) { t.Error("told of a change though nobody else is there") }}
+		news: tasks.News{
+			Task:  func(tasks.Task) { t.Error("told of a change though nobody else is there") },
+			Lanes: func() { t.Error("told of lanes though nobody else is there") },
+		}}
 	for range 3 {
 		did(t, f.look(t.Context()))
 		_, err := s.Insert(t.Context(), taskstest.Queued())
@@ -119,4 +151,17 @@ func TestAProcessWhoseLeaseRanOutIsGone(t *testing.T) {
 			t.Errorf("for %s after %v: others %v, want %v", c.owner, c.at.Sub(now), others, c.want)
 		}
 	}
+}
+
+func TestProcessesHearOfEachOthersLanes(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	one, two := join(t, db.name, "boot-1"), join(t, db.name, "boot-2")
+	did(t, one.store.PutLane(t.Context(), tasks.Lane{Name: "import", Capacity: 1, Rev: 1}))
+	two.hearsOfLanes(t, func(l tasks.Lane) bool { return l.Capacity == 1 })
+	if n, err := one.store.Processes(t.Context()); err != nil || n != 2 {
+		t.Errorf("%d processes, %v, want 2", n, err)
+	}
+	did(t, two.store.PutLane(t.Context(), tasks.Lane{Name: "import", Capacity: 9, Rev: 2}))
+	one.hearsOfLanes(t, func(l tasks.Lane) bool { return l.Capacity == 9 })
 }
