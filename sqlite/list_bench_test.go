@@ -52,6 +52,7 @@ func BenchmarkList(b *testing.B) {
 	const n = 1_000_000
 	db := open(b)
 	s := db.Tasks()
+	wideLane(b, s)
 	million(b, s, n)
 	user := taskstest.Task().UserID
 	at := func(i int) time.Time { return taskstest.After(time.Duration(i) * time.Second) }

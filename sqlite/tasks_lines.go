@@ -97,7 +97,7 @@ func (l *lines) store(tx *tx) error {
 }
 
 const (
-	headOfLine = `SELECT availableAt, taskId FROM tasks WHERE status = 'queued' AND lane = ? AND priority = ? AND partitionKey = ?
+	headOfLine = `SELECT availableAt, taskId FROM tasks INDEXED BY tasks_lined WHERE status = 'queued' AND lane = ? AND priority = ? AND partitionKey = ?
 		AND lockKey = ? ORDER BY availableAt, taskId LIMIT 1`
 	headOfLocks = "SELECT availableAt, taskId FROM lane_locks WHERE lane = ? AND priority = ? AND partitionKey = ? ORDER BY availableAt, taskId LIMIT 1"
 

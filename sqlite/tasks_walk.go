@@ -28,7 +28,8 @@ type lockHead struct {
 	key string
 }
 
-var dueOfLine = "SELECT " + columns.names() + ` FROM tasks WHERE status = 'queued' AND lane = ? AND priority = ? AND partitionKey = ?
+// Left alone, SQLite takes tasks_waiting for the bound of time, and walks over all other partitions.
+var dueOfLine = "SELECT " + columns.names() + ` FROM tasks INDEXED BY tasks_lined WHERE status = 'queued' AND lane = ? AND priority = ? AND partitionKey = ?
 	AND lockKey = '' AND (availableAt, taskId) > (?, ?) AND availableAt <= ? ORDER BY availableAt, taskId LIMIT ?`
 
 const dueLocks = `SELECT availableAt, taskId, lockKey FROM lane_locks WHERE lane = ? AND priority = ? AND partitionKey = ?
