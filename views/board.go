@@ -50,7 +50,7 @@ const (
 // NewBoard makes the board's page of what the store returned for q, and of all the viewer's counts.
 func NewBoard(f Frame, q BoardQuery, page tasks.Page, counts []tasks.Count) Board {
 	f.section, f.stream = SectionBoard, q.EventsURL()
-	f.title, f.running = "Board", running(counts)
+	f.title, f.running, f.placesTransfers = "Board", running(counts), true
 	b := Board{Frame: f, Query: q, Chips: Chips(q, counts), Kinds: kindOptions(q, counts), Filters: q.filters()}
 	for _, t := range page.Items {
 		b.Rows = append(b.Rows, NewTaskRow(t, f.Now))

@@ -85,11 +85,19 @@ func newBar(t tasks.Task) *Bar {
 	case p.Max > 0:
 		b.Value = min(p.Value, p.Max)
 		b.Figures = Count(b.Value) + "/" + Count(p.Max)
-		b.Percent = fmt.Sprintf("%d %%", 100*b.Value/p.Max)
+		b.Percent = percent(b.Value, p.Max)
 	case p.Value > 0:
 		b.Figures = Count(p.Value)
 	}
 	return b
+}
+
+// percent rounds down: 100 % is said when all is done, and not before.
+func percent(value, whole int64) string {
+	if value == whole {
+		return "100 %"
+	}
+	return fmt.Sprintf("%d %%", min(int(100*(float64(value)/float64(whole))), 99))
 }
 
 func taskDetail(t tasks.Task, now time.Time) string {
