@@ -1,6 +1,8 @@
 package deid
 
 import (
+	"strings"
+
 	"filmroom/dicom"
 	"filmroom/dicom/tag"
 	"filmroom/dicom/vr"
@@ -72,11 +74,21 @@ func (p *pass) element(src, out *dicom.Dataset, e *dicom.Element) error {
 	case graphic:
 		return p.graphic(src, out, e)
 	case keep, clean:
+		if e.Tag == tag.SpecificCharacterSet && !isCharset(e) {
+			p.note(src, e, Removed, out, nil) // nobody could read by it
+			return nil
+		}
 		return p.keep(src, out, e, what)
 	default:
 		p.note(src, e, Removed, out, nil)
 	}
 	return nil
+}
+
+// isCharset reports whether a Specific Character Set names sets of the standard.
+func isCharset(e *dicom.Element) bool {
+	_, err := dicom.ParseCharset(strings.Split(string(trim(e.Value)), `\`)...)
+	return err == nil
 }
 
 // set puts an element with a new value in e's place and notes the change, if it is one.
