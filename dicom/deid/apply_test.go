@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"filmroom/dicom"
@@ -47,6 +48,38 @@ func TestNewUIDsAreUIDsAndDependOnTheKey(t *testing.T) {
 	if u := MapUID([]byte("0123456789abcdef"), uid.ExplicitLE); u != uid.ExplicitLE {
 		t.Errorf("a transfer syntax became %q", u)
 	}
+}
+
+func TestTheHeaderSpeaksForADataSetWithoutInstanceUID(t *testing.T) {
+	t.Parallel()
+	d := ct()
+	d.Remove(tag.SOPInstanceUID)
+	f := dicom.NewFile(d, uid.ExplicitLE)
+	f.Meta.Set(dicom.Text(tag.MediaStorageSOPInstanceUID, "1.2.3.4.5.6.7.8.1"))
+	f.Meta.Set(dicom.Text(tag.SourceApplicationEntityTitle, "NORTHSIDE"))
+	_, out, report := applied(t, plan(t, Options{}), f, someone())
+	if got := text(out.Meta, tag.MediaStorageSOPInstanceUID); got != MapUID(someone().UIDKey, "1.2.3.4.5.6.7.8.1") {
+		t.Errorf("got %s", got)
+	}
+	if out.Meta.Has(tag.SourceApplicationEntityTitle) || !strings.Contains(report.String(), "(0002,0016) removed") {
+		t.Errorf("the sender is still there, or nobody says that it went")
+	}
+}
+
+func TestOnePlanServesManyAtOnce(t *testing.T) {
+	t.Parallel()
+	p, f := plan(t, Options{CleanDescriptors: true, RetainSafePrivate: true}), file(t, private())
+	want, _, _ := applied(t, p, f, someone())
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			var b bytes.Buffer
+			if _, err := p.Apply(&b, f, someone()); err != nil || !bytes.Equal(b.Bytes(), want) {
+				t.Errorf("other bytes than alone, or %v", err)
+			}
+		})
+	}
+	group.Wait()
 }
 
 func TestUIDsStayIfTheyAreToStay(t *testing.T) {

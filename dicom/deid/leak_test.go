@@ -272,6 +272,16 @@ func TestWhatTheStudyKnowsIsSearchedForToo(t *testing.T) {
 	}
 }
 
+// TestOtherPeoplesNamesCostNoTerms: an operator called Philips Service must not cost the file its maker.
+func TestOtherPeoplesNamesCostNoTerms(t *testing.T) {
+	t.Parallel()
+	d := ct(dicom.Text(tag.OperatorsName, "Philips^MR"), dicom.Text(tag.Manufacturer, "Philips"), dicom.Text(tag.SequenceName, "MR of Philips"))
+	out := leaves(t, Options{}, d)
+	if text(out, tag.Manufacturer) != "Philips" || text(out, tag.SequenceName) != "MR of ***" {
+		t.Errorf("left: %q", values(out))
+	}
+}
+
 // TestNumbersAreNoIdentity: an image must not lose its 120 kV to a patient with the ID 120.
 func TestNumbersAreNoIdentity(t *testing.T) {
 	t.Parallel()

@@ -62,7 +62,7 @@ func (s *Subject) check(o *Options) error {
 // addIdentity searches for all that is known of the person.
 func (s *search) addIdentity(id *Identity) {
 	for _, n := range id.Names {
-		s.addName([]byte(n))
+		s.addName(identity|shortName, []byte(n))
 	}
 	for _, v := range id.IDs {
 		s.add(identity, []byte(v))
@@ -73,8 +73,9 @@ func (s *search) addIdentity(id *Identity) {
 }
 
 // addName searches for the parts of a person's name in each of its scripts, and for the first two of them
-// written as one word.
-func (s *search) addName(name []byte) {
+// written as one word. Parts under three characters count only if kind has shortName: everybody's
+// initials would blank every text.
+func (s *search) addName(kind needle, name []byte) {
 	var before [longest]byte
 	n := 0
 	for len(name) > 0 {
@@ -83,12 +84,12 @@ func (s *search) addName(name []byte) {
 			end++
 		}
 		part := name[:end]
-		s.addNamePart(part)
+		s.addNamePart(kind, part)
 		s.text.fold(part)
 		if n > 0 && n+len(s.text.text) <= longest {
 			var joined [longest]byte
-			s.addFolded(identity, append(append(joined[:0], before[:n]...), s.text.text...))
-			s.addFolded(identity, append(append(joined[:0], s.text.text...), before[:n]...))
+			s.addFolded(kind&^shortName, append(append(joined[:0], before[:n]...), s.text.text...))
+			s.addFolded(kind&^shortName, append(append(joined[:0], s.text.text...), before[:n]...))
 		}
 		n = 0
 		if end < len(name) && name[end] == '^' {
@@ -99,14 +100,14 @@ func (s *search) addName(name []byte) {
 }
 
 // addNamePart searches for a component of a name and its words.
-func (s *search) addNamePart(part []byte) {
+func (s *search) addNamePart(kind needle, part []byte) {
 	s.text.fold(part)
 	if n := utf8.RuneCount(s.text.text); n > 0 && n < 3 {
-		s.addFolded(shortName, s.text.text)
+		s.addFolded(kind&shortName, s.text.text)
 		return
 	}
-	s.addFolded(identity, s.text.text)
-	s.addWords(identity, part)
+	s.addFolded(kind&^shortName, s.text.text)
+	s.addWords(kind&^shortName, part)
 }
 
 // addDate searches for a DA value as people write dates.
