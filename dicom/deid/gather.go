@@ -37,7 +37,10 @@ func (p *pass) gatherValue(d *dicom.Dataset, t tag.Tag, e *dicom.Element) {
 	}
 	text := p.text(d, e)
 	kind := removedValue
-	if identifies(t) && e.VR != vr.CS {
+	switch {
+	case t.IsPrivate():
+		kind = privateValue
+	case identifies(t) && e.VR != vr.CS:
 		kind = identity
 	}
 	switch {

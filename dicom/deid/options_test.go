@@ -142,6 +142,17 @@ func TestDescriptorsStayWithoutWhatIdentifies(t *testing.T) {
 	}
 }
 
+// TestADescriptionStaysThoughAPrivateCopyGoes: makers copy descriptions into blocks of their own.
+func TestADescriptionStaysThoughAPrivateCopyGoes(t *testing.T) {
+	t.Parallel()
+	d := ct(dicom.Text(tag.SeriesDescription, "Surview"), dicom.New(0x00190010, vr.LO, []byte("QUUX INC")), dicom.New(0x00191001, vr.LO, []byte("Surview")),
+		dicom.Text(tag.SequenceName, "Surview"))
+	out := leaves(t, Options{CleanDescriptors: true}, d)
+	if text(out, tag.SeriesDescription) != "Surview" || text(out, tag.SequenceName) != "***" {
+		t.Errorf("left: %q", values(out))
+	}
+}
+
 func TestGraphicsStayWithoutTheirText(t *testing.T) {
 	t.Parallel()
 	annotation := func() *dicom.Element {

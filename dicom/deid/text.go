@@ -34,7 +34,7 @@ func (p *pass) keepText(src, out *dicom.Dataset, e *dicom.Element, cleaned bool)
 		return
 	}
 	text := p.text(src, e)
-	kinds := kindsFor(e, text)
+	kinds := kindsFor(e, text, cleaned)
 	switch kinds {
 	case nothing:
 		out.Set(e)
@@ -98,13 +98,16 @@ func (p *pass) findForms(text []byte, cleaned bool) bool {
 	return true
 }
 
-// kindsFor says what is searched for in an element that stays.
-func kindsFor(e *dicom.Element, text []byte) needle {
-	if isFree(e.VR) {
-		if isTerm(e.Tag) {
-			return identity | shortName
-		}
+// kindsFor says what is searched for in an element that stays. cleaned says that it stays by an option
+// that cleans it.
+func kindsFor(e *dicom.Element, text []byte, cleaned bool) needle {
+	switch {
+	case isFree(e.VR) && isTerm(e.Tag):
+		return identity | shortName
+	case isFree(e.VR) && cleaned && !e.Tag.IsPrivate():
 		return identity | shortName | removedValue
+	case isFree(e.VR):
+		return identity | shortName | removedValue | privateValue
 	}
 	marks, strict := numerals(e.VR)
 	switch {
