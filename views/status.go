@@ -32,6 +32,3 @@ func KindWord(kind string) string {
 		return kind
 	}
 }
-
-// bringsIn reports whether tasks of this kind leave series in the library.
-func bringsIn(kind string) bool { return kind == "import" }

@@ -1,9 +1,11 @@
 package views
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
+	"filmroom/imaging"
 	"filmroom/tasks"
 )
 
@@ -69,10 +71,17 @@ func NewTaskRow(t tasks.Task, now time.Time) TaskRow {
 	if t.File != nil && now.Before(t.File.ExpiresAt) {
 		row.Download, row.FileSize = DownloadURL(t.ID), Size(t.File.Size)
 	}
-	if t.Status == tasks.StatusFinished && bringsIn(t.Kind) {
+	if broughtIn(t) {
 		row.Library = LibraryOfTaskURL(t.ID)
 	}
 	return row
+}
+
+// broughtIn reports whether a task left series in the library.
+func broughtIn(t tasks.Task) bool {
+	var result imaging.ImportResult
+	return t.Kind == "import" && t.Status == tasks.StatusFinished &&
+		json.Unmarshal(t.Result, &result) == nil && result.Outcomes[imaging.Imported] > 0
 }
 
 // DOMID is the id of the row's element, which partials aim at.

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -114,5 +115,18 @@ func TestStagesAreThoseOfTheLastAttemptAndThoseAhead(t *testing.T) {
 	stages := NewTask(galleryFrame(), task, TaskParts{}).Stages
 	if len(stages) != 2 || stages[0] != (Stage{"unpacking", "53 s", "now"}) || stages[1] != (Stage{"storing", "", "ahead"}) {
 		t.Errorf("%+v", stages)
+	}
+}
+
+func TestSeriesAreShownOnlyOfAnImportThatBroughtSome(t *testing.T) {
+	t.Parallel()
+	for result, want := range map[string]string{
+		`{"outcomes":{"imported":1}}`: LibraryOfTaskURL("1"), `{"outcomes":{"imported":0,"not-dicom":3}}`: "", `null`: "", `{`: "",
+	} {
+		task := galleryTask("1", tasks.StatusFinished, "x")
+		task.Result = json.RawMessage(result)
+		if got := NewTaskRow(task, galleryNow).Library; got != want {
+			t.Errorf("%s: %q, want %q", result, got, want)
+		}
 	}
 }
