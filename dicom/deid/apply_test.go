@@ -82,13 +82,32 @@ func TestOnePlanServesManyAtOnce(t *testing.T) {
 	group.Wait()
 }
 
+// TestUIDsStayIfTheyAreToStay: all but those that Table E.1-1 maps whatever the options.
 func TestUIDsStayIfTheyAreToStay(t *testing.T) {
 	t.Parallel()
-	s := someone()
-	s.UIDKey = nil
-	_, out, _ := applied(t, plan(t, Options{RetainUIDs: true}), file(t, ct()), s)
-	if got := text(out.Dataset, tag.SOPInstanceUID); got != "1.2.3.4.5.6.7.8.1" {
-		t.Errorf("got %s", got)
+	out := leaves(t, Options{RetainUIDs: true}, ct(dicom.Text(tag.UID, "1.2.3.4.5.6.7.8.9")))
+	if text(out, tag.SOPInstanceUID) != "1.2.3.4.5.6.7.8.1" || text(out, tag.UID) == "1.2.3.4.5.6.7.8.9" {
+		t.Errorf("left: %q", values(out))
+	}
+}
+
+// TestSequencesInDisguiseGo: items under another VR would escape the table.
+func TestSequencesInDisguiseGo(t *testing.T) {
+	t.Parallel()
+	items := func(at tag.Tag, v vr.VR) *dicom.Element {
+		e := dicom.Sequence(at, dicom.NewDataset(dicom.Text(tag.PatientComments, "Quux")))
+		e.VR = v
+		return e
+	}
+	for _, e := range []*dicom.Element{items(tag.PixelData, vr.SQ), items(tag.PixelData, vr.OB), items(tag.ReferencedImageSequence, vr.UN), items(tag.LUTData, vr.OW)} {
+		pass, err := plan(t, Options{}).begin(dicom.NewFile(ct(), uid.ExplicitLE), new(someone()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := dicom.NewDataset()
+		if err := pass.dataset(dicom.NewDataset(e), out); err != nil || out.Has(e.Tag) {
+			t.Errorf("%v %v is still there, or %v", e.Tag, e.VR, err)
+		}
 	}
 }
 

@@ -53,6 +53,9 @@ func (p *pass) special(src, out *dicom.Dataset, e *dicom.Element) error {
 // element carries out the plan's treatment of one element.
 func (p *pass) element(src, out *dicom.Dataset, e *dicom.Element) error {
 	what := p.plan.treat(src, e)
+	if len(e.Items) > 0 && e.VR != vr.SQ {
+		what = remove // a sequence in disguise
+	}
 	if e.IsEmpty() && what != remove {
 		out.Set(e) // there is nothing to take from it
 		return nil
@@ -202,8 +205,6 @@ func (p *pass) classUID(src, out *dicom.Dataset, e *dicom.Element) {
 	switch {
 	case sound:
 		out.Set(e)
-	case p.mac == nil:
-		p.note(src, e, Removed, out, nil)
 	default:
 		p.uids(src, out, e)
 	}

@@ -19,6 +19,7 @@ type Subject struct {
 	// \ ^ and =.
 	Pseudonym string
 	// UIDKey is the key of new UIDs, at least 16 bytes; the same for everything that shall fit together.
+	// It is needed under RetainUIDs too: the table maps some UIDs whatever the options.
 	UIDKey []byte
 	// DateOffset is by how many days dates move under ShiftDates, not 0 then. It must be one per patient,
 	// so that intervals and order stay.
@@ -51,7 +52,7 @@ func (s *Subject) check(o *Options) error {
 		return fmt.Errorf("%w: the pseudonym must have 1 to 64 characters and no space around them", ErrSubject)
 	case strings.ContainsFunc(s.Pseudonym, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`\^=`, r) }):
 		return fmt.Errorf(`%w: the pseudonym must be of ASCII characters other than \ ^ =`, ErrSubject)
-	case !o.RetainUIDs && len(s.UIDKey) < minKey:
+	case len(s.UIDKey) < minKey:
 		return fmt.Errorf("%w: the key of UIDs has %d bytes, want at least %d", ErrSubject, len(s.UIDKey), minKey)
 	case o.ShiftDates && s.DateOffset == 0:
 		return fmt.Errorf("%w: dates are to be shifted by no day at all, want an offset other than 0", ErrSubject)
