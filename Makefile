@@ -29,7 +29,7 @@ static/node_modules/.installed: static/package.json static/package-lock.json sta
 
 static/dist/app.js: static/node_modules/.installed $(wildcard static/src/*)
 	cp static/src/icon.svg static/dist/
-	go tool esbuild static/src/app.js static/src/app.css --bundle --minify --format=iife --target=es2022 --outdir=static/dist --log-level=warning
+	go tool esbuild static/src/app.js static/src/app.css --bundle --minify --format=iife --target=es2022,chrome123,firefox121,safari17.5 --outdir=static/dist --log-level=warning
 
 generate: ## pages from their templates, tables from ../shared/dicom-standard
 	go tool templ generate -log-level error -path views
