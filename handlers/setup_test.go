@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -24,7 +25,13 @@ import (
 	"filmroom/tasks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if order := os.Getenv(viewersEnv); order != "" {
+		beViewers(order)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const password = "correct horse battery"
 
