@@ -24,7 +24,7 @@ func (p *pass) dataset(src, out *dicom.Dataset) error {
 		}
 	}
 	if p.plan.options.RetainSafePrivate {
-		p.dropCreators(src, out)
+		p.noteCreators(src, out)
 	}
 	return nil
 }
@@ -50,8 +50,22 @@ func (p *pass) special(src, out *dicom.Dataset, e *dicom.Element) error {
 	return nil
 }
 
-// element carries out the plan's treatment of one element.
+// element deals with one element; a private one that stays takes its block's creator with it.
 func (p *pass) element(src, out *dicom.Dataset, e *dicom.Element) error {
+	if !e.Tag.IsPrivate() || !p.plan.options.RetainSafePrivate {
+		return p.carryOut(src, out, e)
+	}
+	if e.Tag.IsPrivateCreator() {
+		return nil
+	}
+	if err := p.carryOut(src, out, e); err != nil {
+		return err
+	}
+	return p.keepCreator(src, out, e.Tag)
+}
+
+// carryOut is the plan's treatment of one element.
+func (p *pass) carryOut(src, out *dicom.Dataset, e *dicom.Element) error {
 	what := p.plan.treat(src, e)
 	if len(e.Items) > 0 && e.VR != vr.SQ {
 		what = remove // a sequence in disguise
