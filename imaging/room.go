@@ -53,7 +53,7 @@ func freeBytes(dir string) (int64, error) {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, err
 	}
-	return int64(s.Bavail) * s.Bsize, nil
+	return int64(s.Bavail) * int64(s.Bsize), nil // whose widths differ between systems
 }
 
 // full makes an [ErrNoRoom] of what the system says when a disk or a quota is full.
