@@ -14,7 +14,6 @@ import (
 	"os"
 	"strconv"
 
-
 	"filmroom/tasks"
 )
 
