@@ -91,6 +91,7 @@ func setup(t testing.TB, with ...options) *desk {
 	t.Cleanup(func() {
 		ctx := context.Background()
 		check(t, d.tasks.Stop(ctx))
+		noRedirects.CloseIdleConnections()
 		d.web.Close()
 		d.accounts.Close()
 		check(t, imagery.Stop(ctx))
@@ -306,8 +307,9 @@ func (d *desk) send(method, path string, edits ...edit) *answer {
 	return a
 }
 
+// noRedirects is a client that keeps connections as browsers do, and shows redirects instead of following them.
 var noRedirects = &http.Client{
-	Transport:     &http.Transport{DisableKeepAlives: true},
+	Transport:     &http.Transport{},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
