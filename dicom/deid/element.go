@@ -76,6 +76,9 @@ func (p *pass) carryOut(src, out *dicom.Dataset, e *dicom.Element) error {
 	}
 	if what >= keep {
 		e = wellFormed(src, e)
+		if v := vrOf(e); p.plan.options.EmptyTimes && (v == vr.TM || v == vr.DT) {
+			what = shift
+		}
 	}
 	switch what {
 	case empty:

@@ -251,7 +251,7 @@ func TestEveryOptionThatIsOfferedIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"retainUids", "retainDevice", "retainInstitution", "retainPatientCharacteristics", "retainFullDates", "shiftDates",
-		"cleanDescriptors", "cleanStructuredContent", "cleanGraphics", "retainSafePrivate",
+		"cleanDescriptors", "cleanStructuredContent", "cleanGraphics", "retainSafePrivate", "emptyTimes",
 	}
 	if got := Supported(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

@@ -35,13 +35,6 @@ type Subject struct {
 	PixelsReviewed bool
 }
 
-// Identity is text that tells who a person is; it is searched for in all text that stays.
-type Identity struct {
-	Names      []string // values of PN, decoded: "Yamada^Tarou=山田^太郎"
-	IDs        []string // patient IDs, accession numbers and the like
-	BirthDates []string // DA values
-}
-
 // minKey is the least length of a UID key in bytes.
 const minKey = 16
 
