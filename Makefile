@@ -46,7 +46,7 @@ lint: ## what must be clean besides the tests
 	go tool staticcheck ./...
 
 test: assets chromium dcmtk lint ## all tests, the browser's too
-	go test -race -count=1 -timeout 6m $(PACKAGES)
+	go test -race -count=1 -timeout 8m $(PACKAGES)
 	E2E=1 go test -race -count=1 -timeout 8m ./e2e/...
 
 test-mongo: assets chromium ## the stores and the whole desk on the server at TEST_MONGODB_URI
