@@ -22,6 +22,7 @@ type Task struct {
 	Receipt  *Receipt
 	Args     string // indented JSON, "" for none
 	Result   string
+	Mapping  string // address of who is who in an export, for its owner; "" for none
 }
 
 // A Fact is a name with a value.
@@ -66,6 +67,9 @@ func NewTask(f Frame, t tasks.Task, parts TaskParts) Task {
 		p.Failures = append(p.Failures, FailedAttempt{
 			Attempt: "Attempt " + strconv.Itoa(x.Attempt), When: NewWhen(x.At, f.Now), Cause: causeWords[x.Cause], Message: x.Message,
 		})
+	}
+	if t.Kind == "export" && t.File != nil && f.Now.Before(t.File.ExpiresAt) && t.UserEmail == f.User.Email {
+		p.Mapping = MappingURL(t.ID)
 	}
 	f.title = p.Row.Name
 	if !t.Status.Final() {
