@@ -29,7 +29,7 @@ static/node_modules/.installed: static/package.json static/package-lock.json sta
 
 static/dist/app.js: static/node_modules/.installed $(wildcard static/src/*)
 	cp static/src/icon.svg static/dist/
-	go tool esbuild static/src/app.js static/src/app.css --bundle --minify --format=iife --target=es2022 --outdir=static/dist --log-level=warning
+	go tool esbuild static/src/app.js static/src/app.css --bundle --minify --format=iife --target=es2022,chrome123,firefox121,safari17.5 --outdir=static/dist --log-level=warning
 
 generate: ## pages from their templates, tables from ../shared/dicom-standard
 	go tool templ generate -log-level error -path views
@@ -46,7 +46,7 @@ lint: ## what must be clean besides the tests
 	go tool staticcheck ./...
 
 test: assets chromium dcmtk lint ## all tests, the browser's too
-	go test -race -count=1 -timeout 6m $(PACKAGES)
+	go test -race -count=1 -timeout 8m $(PACKAGES)
 	E2E=1 go test -race -count=1 -timeout 8m ./e2e/...
 
 test-mongo: assets chromium ## the stores and the whole desk on the server at TEST_MONGODB_URI

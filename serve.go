@@ -211,7 +211,7 @@ func (d *desk) serveMetrics(ctx context.Context) error {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(d.registry, promhttp.HandlerOpts{}))
 	ln, err := d.listen(ctx, "metrics", "METRICS_LISTEN", d.cfg.MetricsListen, stepWithin, &http.Server{Handler: mux, WriteTimeout: time.Minute})
 	if err == nil {
-		d.log.Debug("metrics", "url", "http://"+reachable(ln.Addr())+"/metrics")
+		d.log.Debug("serving metrics", "metrics", "http://"+reachable(ln.Addr())+"/metrics")
 	}
 	return err
 }

@@ -87,7 +87,7 @@ func chooseSyntax(f *File, opts []WriteOption) (string, error) {
 	case compressed && o.syntax != source && !(IsEncapsulated(o.syntax) && !IsEncapsulated(source)):
 		reason = "compressed pixel data can only be written in the syntax it is in: " + uid.Name(source)
 	case compressed && !IsEncapsulated(o.syntax):
-		reason = "compressed pixel data in a syntax for native pixel data: name the right one with As"
+		reason = "compressed pixel data under a transfer syntax for native pixel data: nothing says how to read it"
 	case !compressed && IsEncapsulated(o.syntax) && o.syntax != source:
 		reason = "native pixel data cannot be written in a compressed syntax"
 	default:

@@ -40,7 +40,7 @@ func undisturbed(t *testing.T, archive []byte) story {
 // way, and compares what both tell.
 func killed(t *testing.T, archive []byte, want story, parts ...float64) {
 	t.Helper()
-	d := startDesk(t, nil)
+	d := startDesk(t, settings{"PROGRESS_INTERVAL": "5ms"}) // so that every moment can be chosen
 	p := d.newPerson("ada@example.org")
 	id := p.bringIn(archive)
 	for _, part := range parts {

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -31,10 +32,11 @@ type desk struct {
 	dir    string // working directory; the data is in its "data"
 	env    []string
 
-	url   string // where it is reached, from its first line
-	setup string // the one-time link, when it printed one
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when the process is gone and all its output read
+	url     string // where it is reached, from its first line
+	setup   string // the one-time link, when it printed one
+	metrics string // where its metrics are, when it serves any
+	cmd     *exec.Cmd
+	ended   chan struct{} // closed when the process is gone and all its output read
 
 	mu  sync.Mutex
 	log []string // every line it ever printed
@@ -125,13 +127,11 @@ func (d *desk) read(stderr io.Reader, where chan<- string) {
 	lines := bufio.NewScanner(stderr)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var line struct{ URL, Setup, Address string }
+		var line struct{ URL, Setup, Address, Metrics string }
 		json.Unmarshal(lines.Bytes(), &line) // what is no JSON has neither
 		d.mu.Lock()
 		d.log = append(d.log, lines.Text())
-		if line.Setup != "" {
-			d.setup = line.Setup
-		}
+		d.setup, d.metrics = cmp.Or(line.Setup, d.setup), cmp.Or(line.Metrics, d.metrics)
 		d.mu.Unlock()
 		if line.Address != "" {
 			where <- line.URL
@@ -157,6 +157,13 @@ func (d *desk) setupLink() string {
 		return link != ""
 	})
 	return link
+}
+
+// metricsURL is where the desk said that its metrics are, before it said where it is itself.
+func (d *desk) metricsURL() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.metrics
 }
 
 // kill ends the program as a power cut would.

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -91,11 +92,7 @@ func TestEndingATokenEndsItsStreams(t *testing.T) {
 	d := startDesk(t, nil)
 	p := d.newPerson("ada@example.org")
 	reader := &program{t, d, d.command("", "token", "ada@example.org", "--name=reader")}
-	stream := reader.open("GET", "/api/events", nil, "Accept", "text/event-stream")
-	defer stream.Body.Close()
-	if stream.StatusCode != http.StatusOK {
-		t.Fatalf("the stream answered %d", stream.StatusCode)
-	}
+	ended := reader.listen()
 	var tokens struct {
 		Items []struct{ ID, Name string }
 	}
@@ -105,22 +102,87 @@ func TestEndingATokenEndsItsStreams(t *testing.T) {
 			p.want(http.StatusNoContent, nil, "DELETE", "/api/tokens/"+token.ID, nil)
 		}
 	}
+	ended("its token was deleted")
+	if res, _ := reader.do("GET", "/api/me", nil); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the token still answers %d", res.StatusCode)
+	}
+}
+
+// The command line is another process: the running desk must notice by itself.
+func TestDisablingAnAccountOnTheCommandLineEndsItsStreamsAndSessions(t *testing.T) {
+	needs(t, "E2E")
+	t.Parallel()
+	d := startDesk(t, nil)
+	ended := d.newPerson("ada@example.org").listen()
+	b := d.open().signIn("ada@example.org")
+	d.command("", "user", "disable", "ada@example.org")
+	ended("its account was disabled")
+	b.visit("/library")
+	b.until("the sign-in page", `location.pathname === "/login"`)
+}
+
+// listen opens the stream of all own tasks. What it returns waits until the desk ends it.
+func (p *program) listen() (ended func(why string)) {
+	p.t.Helper()
+	stream := p.open("GET", "/api/events", nil, "Accept", "text/event-stream")
+	if stream.StatusCode != http.StatusOK {
+		p.t.Fatalf("the stream answered %d", stream.StatusCode)
+	}
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		for buf := make([]byte, 1<<10); ; {
-			if _, err := stream.Body.Read(buf); err != nil {
-				return
-			}
-		}
+		defer stream.Body.Close()
+		_, _ = io.Copy(io.Discard, stream.Body) // however it ends, it ends
 	}()
-	select {
-	case <-drained:
-	case <-t.Context().Done():
-	case <-time.After(patience):
-		t.Error("the stream goes on without its token")
+	return func(why string) {
+		p.t.Helper()
+		select {
+		case <-drained:
+		case <-time.After(patience):
+			p.t.Errorf("the stream goes on although %s", why)
+		}
 	}
-	if res, _ := reader.do("GET", "/api/me", nil); res.StatusCode != http.StatusUnauthorized {
-		t.Errorf("the token still answers %d", res.StatusCode)
+}
+
+func TestTheFirstAdministratorFromTheConfiguration(t *testing.T) {
+	needs(t, "E2E")
+	t.Parallel()
+	d := startDesk(t, settings{"ADMIN_EMAIL": "root@example.org", "ADMIN_PASSWORD": password})
+	d.open().signIn("root@example.org")
+	if out := d.command("", "user", "list"); !strings.Contains(out, "root@example.org") || !strings.Contains(out, "admin") {
+		t.Errorf("the list on the command line says\n%s", out)
+	}
+	if d.setup != "" {
+		t.Errorf("there is a set-up link all the same: %s", d.setup)
+	}
+}
+
+func TestMetricsTellHowMuchButNotOfWhom(t *testing.T) {
+	needs(t, "E2E")
+	t.Parallel()
+	d := startDesk(t, settings{"METRICS_LISTEN": "127.0.0.1:0"})
+	p := d.newPerson("ada@example.org")
+	p.finished(p.bringIn(study(t, 1, 10, 16)))
+	res, err := http.Get(d.metricsURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"filmroom_http_requests_total", "filmroom_streams", "filmroom_attempt_seconds", "filmroom_task_wait_seconds", "filmroom_http_bytes_total", "go_goroutines"} {
+		if !strings.Contains(string(body), name) {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	for _, secret := range append(secrets, "ada@example.org") {
+		if strings.Contains(string(body), secret) {
+			t.Errorf("they tell %q", secret)
+		}
+	}
+	if res, _ := p.do("GET", "/metrics", nil); res.StatusCode != http.StatusNotFound {
+		t.Errorf("the desk itself answers /metrics with %d", res.StatusCode)
 	}
 }

@@ -74,7 +74,7 @@ func TestBringInWatchTakeOut(t *testing.T) {
 	b.until("the dialog", `document.querySelector("#dialog[open] #take-out")`)
 	b.shoot("take out")
 	b.do(cd.Click(cd.CSS("#take-out button.primary")))
-	b.until("the export's page or row", `location.pathname.startsWith("/tasks/") || document.querySelector("#list li[data-task]")`)
+	b.until("the export's page or row", `document.querySelector("#task-head, #list li[data-task]")`)
 	export := get[string](b, `document.querySelector("#task-head, #list li[data-task]").dataset.task`)
 	p.finished(export)
 	b.visit("/tasks/" + export)

@@ -23,19 +23,22 @@ const (
 	admin
 )
 
-// A viewer is who asks. The zero viewer is nobody.
+// A viewer is who asks. The zero viewer is nobody. It is handed on by reference: thousands of streams wait with
+// whatever is on their stacks.
 type viewer struct {
 	accounts.User
 	credential accounts.Credential // what proved it
 }
 
-func (v viewer) person() tasks.Person {
+func (v *viewer) person() tasks.Person {
 	return tasks.Person{UserID: v.ID, Email: v.Email, Admin: v.Admin}
 }
 
-func who(c echo.Context) viewer {
-	v, _ := c.Get(keyViewer).(viewer)
-	return v
+func who(c echo.Context) *viewer {
+	if v, ok := c.Get(keyViewer).(*viewer); ok {
+		return v
+	}
+	return &viewer{}
 }
 
 // newSessions makes the keeper of browser sessions. Its middleware is not used: a session changes only
@@ -70,44 +73,50 @@ func (s *Server) authenticate(c echo.Context, r route) error {
 	return nil
 }
 
-func (s *Server) identify(c echo.Context, r route) (viewer, error) {
+func (s *Server) identify(c echo.Context, r route) (*viewer, error) {
 	if header := c.Request().Header.Get("Authorization"); header != "" && !r.page {
 		return s.byToken(c, header)
 	}
 	return s.bySession(c)
 }
 
-func (s *Server) byToken(c echo.Context, header string) (viewer, error) {
+func (s *Server) byToken(c echo.Context, header string) (*viewer, error) {
 	scheme, token, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return viewer{}, errSignedOut
+		return nil, errSignedOut
 	}
 	u, t, err := s.cfg.Accounts.Authenticate(c.Request().Context(), strings.TrimSpace(token))
 	if errors.Is(err, accounts.ErrBadCredentials) {
-		return viewer{}, errSignedOut
+		return nil, errSignedOut
 	}
-	return viewer{u, accounts.Credential{UserID: u.ID, TokenID: t.ID}}, err
+	if err != nil {
+		return nil, err
+	}
+	return &viewer{u, accounts.Credential{UserID: u.ID, TokenID: t.ID}}, nil
 }
 
 // bySession looks the cookie up. Who has none, or one that has ended, is nobody.
-func (s *Server) bySession(c echo.Context) (viewer, error) {
+func (s *Server) bySession(c echo.Context) (*viewer, error) {
 	cookie, err := c.Cookie(s.sessions.Cookie.Name)
 	if err != nil || cookie.Value == "" {
-		return viewer{}, nil
+		return &viewer{}, nil
 	}
 	ctx, err := s.sessions.Load(c.Request().Context(), cookie.Value)
 	if err != nil {
-		return viewer{}, err
+		return nil, err
 	}
 	userID := s.sessions.GetString(ctx, accounts.SessionUserKey)
 	if userID == "" {
-		return viewer{}, nil
+		return &viewer{}, nil
 	}
 	u, err := s.cfg.Accounts.User(ctx, userID)
 	if errors.Is(err, accounts.ErrNotFound) {
-		return viewer{}, nil
+		return &viewer{}, nil
 	}
-	return viewer{u, accounts.Credential{UserID: u.ID, SessionHash: accounts.SessionHash(cookie.Value)}}, err
+	if err != nil {
+		return nil, err
+	}
+	return &viewer{u, accounts.Credential{UserID: u.ID, SessionHash: accounts.SessionHash(cookie.Value)}}, nil
 }
 
 // signIn opens a session for u under a new cookie, so that a cookie planted beforehand is worth nothing.
@@ -123,7 +132,7 @@ func (s *Server) signIn(c echo.Context, u accounts.User) error {
 		return err
 	}
 	s.sessions.WriteSessionCookie(ctx, c.Response(), value, expiry)
-	c.Set(keyViewer, viewer{User: u})
+	c.Set(keyViewer, &viewer{User: u})
 	return nil
 }
 

@@ -19,11 +19,16 @@ const maxNew = 500
 // boardEvents keeps a board as it is shown up to date. Rows that the page does not show are sent too where
 // rendering them costs nothing more: the browser leaves out what has no place.
 func (s *Server) boardEvents(c echo.Context) error {
-	q, err := boardQuery(query(c))
+	f, err := s.newBoardFeed(c)
 	if err != nil {
 		return err
 	}
-	return s.stream(c, tasks.Scope{}, &boardFeed{s: s, person: who(c).person(), query: q, since: s.heardUntil(c)})
+	return s.stream(c, tasks.Scope{}, f)
+}
+
+func (s *Server) newBoardFeed(c echo.Context) (*boardFeed, error) {
+	q, err := boardQuery(query(c))
+	return &boardFeed{s: s, person: who(c).person(), query: q, since: s.heardUntil(c)}, err
 }
 
 type boardFeed struct {

@@ -29,9 +29,21 @@ func limitBody(c echo.Context, limit int64) error {
 		return &http.MaxBytesError{Limit: limit}
 	}
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = http.MaxBytesReader(c.Response(), r.Body, limit)
+		r.Body = http.MaxBytesReader(serversOwn(c.Response()), r.Body, limit)
 	}
 	return nil
+}
+
+// serversOwn is the writer within all that is around it: only to it can MaxBytesReader say that the
+// connection cannot be used again.
+func serversOwn(w http.ResponseWriter) http.ResponseWriter {
+	for {
+		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return w
+		}
+		w = outer.Unwrap()
+	}
 }
 
 // mediaTypeOf is the body's media type without parameters, "" when there is none.

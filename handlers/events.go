@@ -77,19 +77,27 @@ func (never) beat() []byte                            { return comment }
 
 // taskEvents follows one task to its end.
 func (s *Server) taskEvents(c echo.Context, taskID string) error {
-	p := query(c)
-	if err := p.done(); err != nil {
+	if err := query(c).done(); err != nil {
 		return err
 	}
-	t, err := s.cfg.Tasks.Get(c.Request().Context(), who(c).person(), taskID)
+	heard, err := s.endHeard(c, taskID)
 	if err != nil {
 		return err
 	}
-	heard, ok := s.cfg.Tasks.Since(c.Request().Header.Get("Last-Event-ID"))
-	if ok && t.Status.Final() && !heard.Before(t.EndedAt) {
+	if heard {
 		return c.NoContent(http.StatusNoContent)
 	}
 	return s.stream(c, tasks.Scope{TaskID: taskID}, &taskFeed{s: s, person: who(c).person(), taskID: taskID})
+}
+
+// endHeard reports whether the client comes back after it was told the task's end.
+func (s *Server) endHeard(c echo.Context, taskID string) (bool, error) {
+	t, err := s.cfg.Tasks.Get(c.Request().Context(), who(c).person(), taskID)
+	if err != nil {
+		return false, err
+	}
+	last, ok := s.cfg.Tasks.Since(c.Request().Header.Get("Last-Event-ID"))
+	return ok && t.Status.Final() && !last.Before(t.EndedAt), nil
 }
 
 type taskFeed struct {
@@ -130,7 +138,11 @@ func (s *Server) events(c echo.Context) error {
 	if err := query(c).done(); err != nil {
 		return err
 	}
-	return s.stream(c, tasks.Scope{}, &ownFeed{s: s, person: who(c).person(), since: s.heardUntil(c)})
+	return s.stream(c, tasks.Scope{}, s.newOwnFeed(c))
+}
+
+func (s *Server) newOwnFeed(c echo.Context) *ownFeed {
+	return &ownFeed{s: s, person: who(c).person(), since: s.heardUntil(c)}
 }
 
 // heardUntil is the moment from which on a client knows nothing: what its Last-Event-ID says, or a while ago.

@@ -1,12 +1,17 @@
 package handlers
 
 import (
+	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"filmroom/imaging"
+	"filmroom/views"
 )
 
 func (s *Server) createExport(c echo.Context) error {
@@ -19,6 +24,8 @@ func (s *Server) createExport(c echo.Context) error {
 		Pseudonyms      map[string]string          `json:"pseudonyms"`
 		PseudonymPrefix string                     `json:"pseudonymPrefix"`
 		PixelsReviewed  []string                   `json:"pixelsReviewed"`
+		Blackout        map[string][][]int         `json:"blackout"`
+		Key             string                     `json:"key"`
 	}
 	if err := decodeJSON(c, &given); err != nil {
 		return err
@@ -29,4 +36,82 @@ func (s *Server) createExport(c echo.Context) error {
 	}
 	s.auditExport(c, t.ID, len(given.SeriesIDs), given.Profile)
 	return accepted(c, http.StatusAccepted, t.ID)
+}
+
+// mapping sends which image of an export was which: old and new patient id and UIDs, one line an image. It is a file of
+// its own, for the export's owner, and its name says what it holds.
+func (s *Server) mapping(c echo.Context) error {
+	taskID, err := id(c, "taskId")
+	if err != nil {
+		return err
+	}
+	if err := query(c).done(); err != nil {
+		return err
+	}
+	rows, err := s.cfg.Desk.Mapping(c.Request().Context(), who(c).person(), taskID)
+	if err != nil {
+		return err
+	}
+	asFile(c, "text/csv; charset=utf-8", "identities-of-"+taskID+".csv")
+	c.Response().WriteHeader(http.StatusOK)
+	lines := csv.NewWriter(c.Response())
+	lines.UseCRLF = true // RFC 4180
+	_ = lines.Write([]string{"name", "patientId", "newPatientId", "studyUid", "newStudyUid", "seriesUid", "newSeriesUid", "sopInstanceUid", "newSopInstanceUid"})
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		line := []string{row.Name, row.PatientID, row.Pseudonym, row.StudyUID, row.NewStudyUID, row.SeriesUID, row.NewSeriesUID, row.InstanceUID, row.NewInstanceUID}
+		for i := range line {
+			line[i] = inert(line[i])
+		}
+		if err := lines.Write(line); err != nil {
+			return err
+		}
+	}
+	lines.Flush()
+	return lines.Error()
+}
+
+// postedOptions reads from the dialog's form what is asked for beyond the profile.
+func postedOptions(posted *params, request *imaging.ExportRequest) {
+	request.Options, request.Blackout = map[string]json.RawMessage{}, map[string][][]int{}
+	for _, option := range append(posted.texts("options"), posted.text("dates")) {
+		if option != "" {
+			request.Options[option] = json.RawMessage("true")
+		}
+	}
+	for _, seriesID := range request.SeriesIDs {
+		if typed := strings.TrimSpace(posted.text(views.PaintField(seriesID))); typed != "" {
+			request.Blackout[seriesID] = rectanglesOf(typed)
+		}
+	}
+}
+
+// rectanglesOf reads "x y width height; x y width height". What is no number makes a rectangle too few numbers, which the
+// desk refuses with what would be right.
+func rectanglesOf(typed string) [][]int {
+	var all [][]int
+	for text := range strings.SplitSeq(strings.TrimRight(typed, "; "), ";") {
+		var r []int
+		for _, field := range strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == ',' }) {
+			n, err := strconv.Atoi(field)
+			if err != nil {
+				r = nil
+				break
+			}
+			r = append(r, n)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// rectangleText is what rectanglesOf reads.
+func rectangleText(all [][]int) string {
+	texts := make([]string, len(all))
+	for i, r := range all {
+		texts[i] = strings.Trim(fmt.Sprint(r), "[]")
+	}
+	return strings.Join(texts, "; ")
 }

@@ -148,15 +148,18 @@ func TestBodiesThatAreNoneAreRefused(t *testing.T) {
 		body   edit
 		status int
 	}{
-		"broken JSON":           {body("application/json", `{"dismissed":`), 400},
-		"nothing":               {body("application/json", ""), 400},
-		"two values":            {body("application/json", `{"dismissed":true}{}`), 400},
-		"not an object":         {body("application/json", `[true]`), 422},
-		"a form":                {formBody("dismissed", "true"), 415},
-		"no media type":         {func(r *http.Request) { jsonBody(map[string]bool{"dismissed": true})(r); r.Header.Del("Content-Type") }, 415},
-		"more than a megabyte":  {body("application/json", `{"x":"`+strings.Repeat("x", 1<<20)+`"}`), 413},
-		"the same, not told so": {func(r *http.Request) { body("application/json", `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)(r); r.ContentLength = -1 }, 413},
-		"deep nesting":          {body("application/json", strings.Repeat(`{"a":`, 20000)+"1"+strings.Repeat("}", 20000)), 400},
+		"broken JSON":          {body("application/json", `{"dismissed":`), 400},
+		"nothing":              {body("application/json", ""), 400},
+		"two values":           {body("application/json", `{"dismissed":true}{}`), 400},
+		"not an object":        {body("application/json", `[true]`), 422},
+		"a form":               {formBody("dismissed", "true"), 415},
+		"no media type":        {func(r *http.Request) { jsonBody(map[string]bool{"dismissed": true})(r); r.Header.Del("Content-Type") }, 415},
+		"more than a megabyte": {body("application/json", `{"x":"`+strings.Repeat("x", 1<<20)+`"}`), 413},
+		"the same, not told so": {func(r *http.Request) {
+			body("application/json", `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)(r)
+			r.ContentLength = -1
+		}, 413},
+		"deep nesting": {body("application/json", strings.Repeat(`{"a":`, 20000)+"1"+strings.Repeat("}", 20000)), 400},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ada.api("PATCH", "/api/tasks/"+taskID, c.body).problem(c.status)

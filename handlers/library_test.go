@@ -98,12 +98,12 @@ func TestPatientsAreSearchedForByPostAlone(t *testing.T) {
 		ada.page("GET", "/library?"+name+"=x").wants(http.StatusUnprocessableEntity)
 	}
 	for what, want := range map[string]int{
-		`{}`:                                      1,
-		`{"patientId":"` + series.PatientID + `"}`: 1,
-		`{"patientId":"nobody"}`:                  0,
-		`{"patientName":"` + series.PatientName[:2] + `"}`: 1,
+		`{}`: 1,
+		`{"patientId":"` + series.PatientID + `"}`:                                      1,
+		`{"patientId":"nobody"}`:                                                        0,
+		`{"patientName":"` + series.PatientName[:2] + `"}`:                              1,
 		`{"studyUid":"` + series.StudyUID + `","seriesUid":"` + series.SeriesUID + `"}`: 1,
-		`{"q":"ct","limit":5,"sort":"-studyDate","modality":"CT","from":"1900-01-01"}`: 1,
+		`{"q":"ct","limit":5,"sort":"-studyDate","modality":"CT","from":"1900-01-01"}`:  1,
 	} {
 		var list seriesList
 		ada.api("POST", "/api/series/search", body("application/json", what)).wants(http.StatusOK).json(&list)

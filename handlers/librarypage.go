@@ -141,7 +141,8 @@ func (s *Server) takeOut(c echo.Context) error {
 		return err
 	}
 	request := imaging.ExportRequest{SeriesIDs: posted.texts("seriesIds"), Profile: posted.text("profile"), Name: posted.text("name"),
-		PixelsReviewed: posted.texts("pixelsReviewed")}
+		PixelsReviewed: posted.texts("pixelsReviewed"), PseudonymPrefix: posted.text("pseudonymPrefix"), Key: posted.text("key")}
+	postedOptions(posted, &request)
 	if err := posted.done(); err != nil {
 		return err
 	}
@@ -166,7 +167,17 @@ func (s *Server) refuseTakeOut(c echo.Context, request imaging.ExportRequest, wr
 		return err
 	}
 	f, _ := faultOf(wrong)
-	dialog.Error, dialog.Name = f.text(), request.Name
+	dialog.Error, dialog.Name, dialog.Prefix, dialog.Key = f.text(), request.Name, request.PseudonymPrefix, request.Key
+	for option := range request.Options {
+		if option == "shiftDates" || option == "retainFullDates" {
+			dialog.Dates = option
+		} else {
+			dialog.Kept[option] = true
+		}
+	}
+	for seriesID, list := range request.Blackout {
+		dialog.Painted[seriesID] = rectangleText(list)
+	}
 	for _, seriesID := range request.PixelsReviewed {
 		dialog.Looked[seriesID] = true
 	}

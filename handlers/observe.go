@@ -45,7 +45,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			s.cfg.Metrics.request(c, took)
 			s.log.LogAttrs(c.Request().Context(), accessLevel(c), "request",
 				slog.String("requestId", id), slog.String("method", c.Request().Method), slog.String("route", routeOf(c)),
-				slog.Int("status", c.Response().Status), slog.Duration("took", took),
+				slog.Int("status", c.Response().Status), slog.Int64("tookMicros", took.Microseconds()),
 				slog.Int64("bytesIn", trafficOf(c).in.Load()), slog.Int64("bytesOut", c.Response().Size),
 				slog.String("userId", who(c).ID))
 		}()

@@ -39,7 +39,11 @@ func (s *Server) pace(next echo.HandlerFunc) echo.HandlerFunc {
 		if r.Body != nil && r.Body != http.NoBody {
 			// Also for a body that no handler reads: the server waits for what is left of it.
 			_ = control.SetReadDeadline(time.Now().Add(s.cfg.Idle))
-			r.Body = &pacedBody{body: r.Body, control: control, idle: s.cfg.Idle, traffic: t}
+			// In a copy: by its own request's body the server knows whether one was left unread, and then
+			// closes so gently that the answer still arrives.
+			paced := r.WithContext(r.Context())
+			paced.Body = &pacedBody{body: r.Body, control: control, idle: s.cfg.Idle, traffic: t}
+			c.SetRequest(paced)
 		}
 		return next(c)
 	}

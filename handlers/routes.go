@@ -61,6 +61,7 @@ func (s *Server) apiRoutes() []route {
 		{method: "GET", path: "/api/tasks/:taskId/download", access: person, handle: s.download},
 		{method: "HEAD", path: "/api/tasks/:taskId/download", access: person, handle: s.download},
 		{method: "GET", path: "/api/tasks/:taskId/receipt", access: person, handle: s.receipt},
+		{method: "GET", path: "/api/tasks/:taskId/mapping", access: person, handle: s.mapping},
 		{method: "GET", path: "/api/tasks/:taskId/log", access: person, handle: s.taskLog},
 		{method: "GET", path: "/api/events", access: person, handle: s.events},
 

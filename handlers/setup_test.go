@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -24,7 +25,13 @@ import (
 	"filmroom/tasks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if order := os.Getenv(viewersEnv); order != "" {
+		beViewers(order)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const password = "correct horse battery"
 
@@ -84,6 +91,7 @@ func setup(t testing.TB, with ...options) *desk {
 	t.Cleanup(func() {
 		ctx := context.Background()
 		check(t, d.tasks.Stop(ctx))
+		noRedirects.CloseIdleConnections()
 		d.web.Close()
 		d.accounts.Close()
 		check(t, imagery.Stop(ctx))
@@ -299,8 +307,9 @@ func (d *desk) send(method, path string, edits ...edit) *answer {
 	return a
 }
 
+// noRedirects is a client that keeps connections as browsers do, and shows redirects instead of following them.
 var noRedirects = &http.Client{
-	Transport:     &http.Transport{DisableKeepAlives: true},
+	Transport:     &http.Transport{},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 

@@ -3,11 +3,11 @@ package handlers
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"filmroom/tasks"
 )
@@ -30,59 +30,72 @@ type feed interface {
 	beat() []byte
 }
 
-// A stream is one viewer's connection.
+// A stream is one viewer's connection. What it keeps while it waits is all on the heap, in small frames: of the
+// stacks of ten thousand streams every hundred bytes are a megabyte.
 type stream struct {
 	feed
-	sub     *tasks.Subscription
-	ended   <-chan struct{} // what the viewer proved to be with has ended
-	res     *echo.Response
-	control *http.ResponseController
-	lag     prometheus.Observer
-	now     func() time.Time
+	sub       *tasks.Subscription
+	ended     <-chan struct{} // what the viewer proved to be with has ended
+	release   func()          // of ended
+	res       *echo.Response
+	control   *http.ResponseController
+	heartbeat time.Duration
+	metrics   *Metrics
+	now       func() time.Time
 }
 
 // stream follows what scope names until the viewer leaves, loses the right to, or has heard everything, or the
 // desk stops. Errors before the first byte are answers like any other's.
 func (s *Server) stream(c echo.Context, scope tasks.Scope, f feed) error {
-	v, ctx := who(c), c.Request().Context()
+	st := s.newStream(c, scope, f)
+	defer st.close()
+	err := st.begin(c.Request().Context())
+	if err == nil {
+		err = st.run(c.Request().Context())
+	}
+	if errors.Is(err, errViewerGone) {
+		return nil
+	}
+	return err
+}
+
+func (s *Server) newStream(c echo.Context, scope tasks.Scope, f feed) *stream {
+	v := who(c)
 	ended, release := s.cfg.Accounts.Watch().Add(v.credential)
-	defer release()
-	sub := s.cfg.Tasks.Subscribe(v.person(), scope)
-	defer sub.Close()
-	first, err := f.snapshot(ctx, sub)
+	s.cfg.Metrics.streams.Inc()
+	return &stream{feed: f, sub: s.cfg.Tasks.Subscribe(v.person(), scope), ended: ended, release: release, res: c.Response(),
+		control: http.NewResponseController(c.Response()), heartbeat: s.cfg.Heartbeat, metrics: s.cfg.Metrics, now: s.now}
+}
+
+func (s *stream) close() {
+	s.sub.Close()
+	s.release()
+	s.metrics.streams.Dec()
+}
+
+// begin sends the header, which tells a proxy on the way not to keep events back, and the snapshot.
+func (s *stream) begin(ctx context.Context) error {
+	first, err := s.snapshot(ctx, s.sub)
 	if err != nil {
 		return err
 	}
-	s.cfg.Metrics.streams.Inc()
-	defer s.cfg.Metrics.streams.Dec()
-	st := &stream{feed: f, sub: sub, ended: ended, res: c.Response(), control: http.NewResponseController(c.Response()),
-		lag: s.cfg.Metrics.lag, now: s.now}
-	st.begin(s.cfg.Heartbeat)
-	if st.send(first) != nil || f.over() {
-		return nil
-	}
-	return st.run(ctx, s.cfg.Heartbeat)
-}
-
-// begin sends the header, which tells a proxy on the way not to keep events back.
-func (s *stream) begin(patience time.Duration) {
-	h := s.res.Header()
-	h.Set("Content-Type", eventStreamType)
-	h.Set("X-Accel-Buffering", "no")
+	s.res.Header().Set("Content-Type", eventStreamType)
+	s.res.Header().Set("X-Accel-Buffering", "no")
 	if w, ok := s.res.Writer.(*pacedWriter); ok {
-		w.idle = patience // a viewer who does not read for so long is let go
+		w.idle = s.heartbeat // a viewer who does not read for so long is let go
 	}
 	s.res.WriteHeader(http.StatusOK)
+	return s.send(first)
 }
 
 var comment = []byte(":\n\n")
 
-// run sends what happens. That writing fails means no more than that the viewer has gone or stopped reading.
-func (s *stream) run(ctx context.Context, heartbeat time.Duration) error {
-	beat := time.NewTicker(heartbeat)
+// run sends what happens.
+func (s *stream) run(ctx context.Context) error {
+	beat := time.NewTicker(s.heartbeat)
 	defer beat.Stop()
-	for {
-		var sent, err error
+	for !s.over() {
+		var err error
 		select {
 		case <-ctx.Done():
 			return nil
@@ -91,49 +104,60 @@ func (s *stream) run(ctx context.Context, heartbeat time.Duration) error {
 		case <-s.sub.Done():
 			return nil
 		case <-beat.C:
-			sent = s.send(s.beat())
+			err = s.send(s.beat())
 		case <-s.late():
-			var frames []byte
-			if frames, err = s.refresh(ctx); err == nil {
-				sent = s.send(frames)
-			}
+			err = s.more(ctx)
 		case <-s.sub.Ready():
-			sent, err = s.news(ctx)
+			err = s.news(ctx)
 		}
-		if err != nil || sent != nil || s.over() {
+		if err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// errViewerGone: the viewer has left or stopped reading. It is nobody's fault.
+var errViewerGone = errors.New("the viewer has gone")
+
+func (s *stream) more(ctx context.Context) error {
+	frames, err := s.refresh(ctx)
+	if err != nil {
+		return err
+	}
+	return s.send(frames)
 }
 
 // news sends what there is to take.
-func (s *stream) news(ctx context.Context) (sent, err error) {
+func (s *stream) news(ctx context.Context) error {
 	updates, lagged := s.sub.Take()
 	if lagged {
 		frames, err := s.snapshot(ctx, s.sub)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return s.send(frames), nil
+		return s.send(frames)
 	}
 	for _, u := range updates {
-		if _, sent = s.res.Write(s.update(u)); sent != nil {
-			return sent, nil
+		if _, err := s.res.Write(s.update(u)); err != nil {
+			return errViewerGone
 		}
 	}
-	sent = s.control.Flush()
+	if s.control.Flush() != nil {
+		return errViewerGone
+	}
 	now := s.now()
 	for _, u := range updates {
-		s.lag.Observe(max(now.Sub(u.At), 0).Seconds())
+		s.metrics.lag.Observe(max(now.Sub(u.At), 0).Seconds())
 	}
-	return sent, nil
+	return nil
 }
 
 func (s *stream) send(frames []byte) error {
-	if _, err := s.res.Write(frames); err != nil {
-		return err
+	if _, err := s.res.Write(frames); err != nil || s.control.Flush() != nil {
+		return errViewerGone
 	}
-	return s.control.Flush()
+	return nil
 }
 
 // appendFrame adds one event to a stream. An event without a name is a message. Data may have several lines,

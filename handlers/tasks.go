@@ -63,7 +63,7 @@ func (s *Server) taskQuery(c echo.Context) (tasks.Query, error) {
 }
 
 // ownerID is whose tasks are asked for; administrators may name another person, or * for everybody.
-func (s *Server) ownerID(ctx context.Context, v viewer, owner string) (string, error) {
+func (s *Server) ownerID(ctx context.Context, v *viewer, owner string) (string, error) {
 	switch {
 	case owner == "" || owner == v.Email:
 		return v.ID, nil

@@ -350,8 +350,8 @@ func heap() uint64 {
 
 // watchedZeros is a long body that calls every now and then.
 type watchedZeros struct {
-	left, read int
-	every      func()
+	left  int
+	every func()
 }
 
 func (z *watchedZeros) Read(b []byte) (int, error) {

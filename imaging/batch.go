@@ -9,7 +9,7 @@ import (
 
 // How much is committed together: few syncs and transactions, and little to do again after a crash.
 const (
-	batchRows  = 128
+	batchRows  = 256
 	batchBytes = 64 << 20
 )
 

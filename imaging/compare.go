@@ -58,8 +58,9 @@ func (d *Desk) Compare(ctx context.Context, p tasks.Person, seriesID string, req
 		return nil, FieldErrors{{Field: "seriesIds", Reason: err.Error()}}
 	}
 	// A key of its own: what is shown here tells nothing about any export.
-	subject, _ := (&secret{Key: newKey()}).subject(patientOfSeries(s), s, true)
-	subject.Pseudonym = "P0001"
+	subject, _ := (&secret{Key: newKey()}).subject(patientOfSeries(s))
+	subject.Pseudonym, subject.PixelsReviewed = "P0001", true
+	subject.Identity = deid.Identity{Names: given(s.PatientName), IDs: given(s.PatientID, s.Accession), BirthDates: given(s.PatientBirth)}
 	changes, err := plan.DryRun(file, subject)
 	if errors.Is(err, deid.ErrHeld) || errors.Is(err, deid.ErrRefused) {
 		return nil, FieldErrors{{Field: "seriesIds", Reason: err.Error()}}

@@ -64,7 +64,7 @@ func New(cfg Config) (*Desk, error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	room := &room{dir: cfg.DataDir, minFree: cfg.Limits.MinFree}
+	room := newRoom(cfg.DataDir, cfg.Limits.MinFree)
 	var errs [4]error
 	d.files, errs[0] = openFiles(filepath.Join(cfg.DataDir, "files"), room, cfg.Now)
 	d.staging, errs[1] = openStaging(filepath.Join(cfg.DataDir, "staging"), room)

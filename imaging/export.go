@@ -29,6 +29,8 @@ type ExportRequest struct {
 	Pseudonyms      map[string]string          // patient id -> text
 	PseudonymPrefix string                     // "" is P
 	PixelsReviewed  []string                   // series whose pixels a person has looked at
+	Blackout        map[string][][]int         // series -> rectangles to paint over: x, y, width, height in pixels
+	Key             string                     // name of a key that the person keeps; "" for one that nothing else shares
 }
 
 // exportArgs are what an export is asked to do, without what is secret.
@@ -39,6 +41,9 @@ type exportArgs struct {
 	Name           string   `json:"name,omitempty"`
 	PixelsReviewed []string `json:"pixelsReviewed,omitempty"`
 	Images         int64    `json:"images"`
+
+	Blackout map[string][][]int `json:"blackout,omitempty"`
+	Key      string             `json:"key,omitempty"`
 }
 
 // Export submits an export. Keys, pseudonyms and offsets of dates are fixed here. [FieldErrors] name all
@@ -55,6 +60,8 @@ func (d *Desk) Export(ctx context.Context, p tasks.Person, request ExportRequest
 	if len(request.Name) > maxExportName {
 		wrong.add("name", fmt.Sprintf("at most %d bytes", maxExportName))
 	}
+	wrong = append(wrong, checkBlackout(request.Blackout, series)...)
+	wrong = append(wrong, checkKey(request.Key)...)
 	if err := wrong.orNil(); err != nil {
 		return tasks.Task{}, err
 	}
@@ -62,12 +69,12 @@ func (d *Desk) Export(ctx context.Context, p tasks.Person, request ExportRequest
 	if err != nil {
 		return tasks.Task{}, err
 	}
-	hidden := &secret{Key: newKey()}
-	hidden.Patients, wrong = pseudonyms(request, hidden, all)
-	if err := wrong.orNil(); err != nil {
+	hidden, err := d.secretFor(p, request, all)
+	if err != nil {
 		return tasks.Task{}, err
 	}
-	args := exportArgs{Series: idsOf(all), Profile: request.Profile, Options: optionsOn(request), Name: request.Name}
+	args := exportArgs{Series: idsOf(all), Profile: request.Profile, Options: optionsOn(request), Name: request.Name,
+		Blackout: request.Blackout, Key: request.Key}
 	for _, s := range all {
 		args.Images += int64(s.Instances)
 		if slices.Contains(request.PixelsReviewed, s.ID) {
@@ -123,7 +130,7 @@ func planOf(request ExportRequest) (plan *deid.Plan, wrong FieldErrors) {
 	default:
 		wrong.add("profile", "unknown profile: use "+deid.Basic)
 	}
-	supported := deid.Supported()
+	supported := append(deid.Supported(), cleanPixelData)
 	for _, name := range slices.Sorted(maps.Keys(request.Options)) {
 		var on bool
 		switch {
@@ -131,6 +138,10 @@ func planOf(request ExportRequest) (plan *deid.Plan, wrong FieldErrors) {
 			wrong.add("options."+name, "use true or false")
 		case !slices.Contains(supported, name):
 			wrong.add("options."+name, "this desk does not carry this out; it has "+strings.Join(supported, ", "))
+		case name == cleanPixelData && on && len(request.Blackout) == 0:
+			wrong.add("options."+name, `say what to paint over: "blackout": {seriesId: [[x, y, width, height], ...]}, in pixels from the upper left corner`)
+		case name == cleanPixelData && !on && len(request.Blackout) > 0:
+			wrong.add("options."+name, "use true, or give no rectangles in blackout")
 		}
 	}
 	if len(wrong) > 0 {
@@ -143,11 +154,14 @@ func planOf(request ExportRequest) (plan *deid.Plan, wrong FieldErrors) {
 	return plan, wrong
 }
 
-// optionsOn are the names of the options that are on.
+// optionsOn are the names of the options that are on. To give rectangles is to ask for clean pixels.
 func optionsOn(request ExportRequest) []string {
 	var on []string
+	if len(request.Blackout) > 0 {
+		on = append(on, cleanPixelData)
+	}
 	for _, name := range slices.Sorted(maps.Keys(request.Options)) {
-		if bytes.Equal(bytes.TrimSpace(request.Options[name]), []byte("true")) {
+		if name != cleanPixelData && bytes.Equal(bytes.TrimSpace(request.Options[name]), []byte("true")) {
 			on = append(on, name)
 		}
 	}
@@ -155,11 +169,14 @@ func optionsOn(request ExportRequest) []string {
 }
 
 // compile makes a plan. Options' names are those of deid's fields, but for the case of the first letter, so
-// that what deid comes to support is supported here.
+// that what deid comes to support is supported here. Clean pixels are no affair of the plan: each series has
+// its own rectangles.
 func compile(profile string, on []string) (*deid.Plan, error) {
 	switches := map[string]bool{}
 	for _, name := range on {
-		switches[name] = true
+		if name != cleanPixelData {
+			switches[name] = true
+		}
 	}
 	encoded, err := json.Marshal(switches)
 	if err != nil {

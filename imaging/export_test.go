@@ -1,9 +1,9 @@
 package imaging
 
-// SetFree makes the desk believe what free says of its disk.
+// SetFree makes the desk believe what free says of its disk, and ask often.
 func (d *Desk) SetFree(free func() int64) {
-	look := func(string) (int64, error) { return free(), nil }
-	d.files.room.free = look
+	d.files.room.free = func(string) (int64, error) { return free(), nil }
+	d.files.room.every = 4 << 10
 }
 
 // Sweep tidies up once, as is done each hour.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"io/fs"
 	"iter"
 	"log/slog"
@@ -84,6 +85,8 @@ type item struct {
 	series   Series
 	instance Instance
 	reviewed bool
+	blackout []image.Rectangle
+	study    *study
 }
 
 func (x *exporter) run(ctx context.Context, args exportArgs) (err error) {
@@ -126,13 +129,18 @@ func (x *exporter) nothing() string {
 func (x *exporter) items(ctx context.Context, args exportArgs, failure *error) iter.Seq[item] {
 	return func(yield func(item) bool) {
 		var names numbering
+		var of *study // of the series before; those of a study come together
 		for _, id := range args.Series {
 			s, err := x.desk.cfg.Store.Series(ctx, x.library, id)
 			if errors.Is(err, ErrNotFound) {
 				x.task.Log(slog.LevelWarn, "a series is no longer in the library")
 				continue
 			}
+			if err == nil && (of == nil || of.uid != s.StudyUID) {
+				of, err = x.desk.study(ctx, s, x.task.Task().CreatedAt)
+			}
 			folder := names.folder(patientOfSeries(s), s)
+			reviewed, blackout := slices.Contains(args.PixelsReviewed, id), rectangles(args.Blackout[id])
 			n := 0
 			for i, e := range x.desk.instances(ctx, s) {
 				if err = errors.Join(err, e); err != nil {
@@ -142,7 +150,7 @@ func (x *exporter) items(ctx context.Context, args exportArgs, failure *error) i
 					continue
 				}
 				n++
-				if !yield(item{fmt.Sprintf("%s/IM%06d.dcm", folder, n), s, i, slices.Contains(args.PixelsReviewed, id)}) {
+				if !yield(item{fmt.Sprintf("%s/IM%06d.dcm", folder, n), s, i, reviewed, blackout, of}) {
 					return
 				}
 			}
@@ -192,6 +200,10 @@ func (x *exporter) pack(ctx context.Context, i item) (p packed) {
 			p.drop()
 		}
 	}()
+	if i.study.crowded {
+		p.reason = crowded
+		return p
+	}
 	f, err := x.desk.files.open(i.instance.SHA256)
 	if errors.Is(err, fs.ErrNotExist) {
 		x.desk.log.Error("a stored file is missing", "sha256", i.instance.SHA256)
@@ -205,11 +217,12 @@ func (x *exporter) pack(ctx context.Context, i item) (p packed) {
 	defer f.Close()
 	file, err := dicom.Parse(f, i.instance.Size, reading)
 	if err == nil {
-		subject, known := x.hidden.subject(patientOfFile(file), i.series, i.reviewed)
+		subject, known := x.hidden.subject(patientOfFile(file))
 		if !known {
 			p.reason = "it names another patient than its series"
 			return p
 		}
+		subject.Identity, subject.PixelsReviewed, subject.Blackout = i.study.identity, i.reviewed, i.blackout
 		p.report, err = p.fill(ctx, x.desk.files, func(w *packer) (deid.Report, error) { return x.plan.Apply(w, file, subject) })
 	}
 	p.reason, p.err = unfit(err)

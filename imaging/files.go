@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
 	"filmroom/tasks"
 )
@@ -137,7 +136,7 @@ func (f *files) write(sum string, data []byte) (stored, error) {
 func (f *files) adopt(s stored, t *os.File, err error) (stored, error) {
 	s.tmp = t.Name()
 	if err == nil {
-		_ = unix.SyncFileRange(int(t.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE) // only a hint
+		startWriting(t)
 	}
 	if err = errors.Join(err, t.Close()); err != nil {
 		_ = os.Remove(s.tmp)

@@ -12,6 +12,7 @@ import (
 	"filmroom/dicom"
 	"filmroom/dicom/deid"
 	"filmroom/dicom/tag"
+	"filmroom/tasks"
 )
 
 // A patient is whom images are about, as far as their texts tell people apart: a patient id is unique in one
@@ -50,6 +51,33 @@ func patientOfFile(f *dicom.File) patient {
 type secret struct {
 	Key      []byte            `json:"key"`      // of new UIDs, and of what follows
 	Patients map[string]string `json:"patients"` // fingerprint of a patient -> pseudonym
+	Series   map[string]whose  `json:"series"`   // by Series Instance UID, for the mapping
+}
+
+// whose says whom a series is about, before and after.
+type whose struct {
+	PatientID string `json:"patientId"`
+	Pseudonym string `json:"pseudonym"`
+}
+
+// secretFor fixes what an export must remember.
+func (d *Desk) secretFor(p tasks.Person, request ExportRequest, all []Series) (*secret, error) {
+	hidden := &secret{Key: newKey(), Series: make(map[string]whose, len(all))}
+	if request.Key != "" {
+		var err error
+		if hidden.Key, err = d.sealer.named(p.UserID, request.Key); err != nil {
+			return nil, err
+		}
+	}
+	patients, wrong := pseudonyms(request, hidden, all)
+	if err := wrong.orNil(); err != nil {
+		return nil, err
+	}
+	hidden.Patients = patients
+	for _, s := range all {
+		hidden.Series[s.SeriesUID] = whose{s.PatientID, patients[hidden.fingerprint(patientOfSeries(s))]}
+	}
+	return hidden, nil
 }
 
 // fingerprint stands for a patient in the sealed arguments, so that they hold no names.
@@ -76,15 +104,13 @@ func (s *secret) offset(p patient) int {
 }
 
 // subject is the patient as the de-identifier needs them; ok is false for one that nobody asked for.
-func (s *secret) subject(p patient, facts Series, reviewed bool) (subject deid.Subject, ok bool) {
+func (s *secret) subject(p patient) (subject deid.Subject, ok bool) {
 	pseudonym, ok := s.Patients[s.fingerprint(p)]
-	return deid.Subject{
-		Pseudonym: pseudonym, UIDKey: s.derive("uids", ""), DateOffset: s.offset(p), PixelsReviewed: reviewed,
-		Identity: deid.Identity{
-			Names: given(facts.PatientName), IDs: given(facts.PatientID, facts.Accession), BirthDates: given(facts.PatientBirth),
-		},
-	}, ok
+	return deid.Subject{Pseudonym: pseudonym, UIDKey: s.uidKey(), DateOffset: s.offset(p)}, ok
 }
+
+// uidKey is the key of new UIDs.
+func (s *secret) uidKey() []byte { return s.derive("uids", "") }
 
 // given are the texts that are not empty.
 func given(texts ...string) []string {

@@ -1,6 +1,7 @@
 package imaging
 
 import (
+	"encoding/base32"
 	"fmt"
 	"strings"
 )
@@ -9,13 +10,14 @@ import (
 const maxPseudonym = 64
 
 // pseudonyms gives each patient of the series one, by fingerprint: the text that was asked for their id, or
-// the prefix and a number. No two patients share one.
+// the prefix and a number. Under a named key the number comes from the key and the patient, so that every
+// export under it has the same. No two patients share one.
 func pseudonyms(request ExportRequest, hidden *secret, all []Series) (given map[string]string, wrong FieldErrors) {
 	prefix := request.PseudonymPrefix
 	if prefix == "" {
 		prefix = "P"
 	}
-	if reason := badPseudonym(prefix + "0001"); reason != "" {
+	if reason := badPseudonym(prefix + strings.Repeat("0", derivedDigits)); reason != "" {
 		wrong.add("pseudonymPrefix", reason)
 	}
 	wrong = append(wrong, checkPseudonyms(request, all)...)
@@ -29,20 +31,34 @@ func pseudonyms(request ExportRequest, hidden *secret, all []Series) (given map[
 	}
 	number := 0
 	for _, s := range all {
-		print := hidden.fingerprint(patientOfSeries(s))
+		who := patientOfSeries(s)
+		print := hidden.fingerprint(who)
 		if given[print] != "" {
 			continue
 		}
 		text := request.Pseudonyms[s.PatientID]
-		for text == "" {
+		for try := 0; text == ""; try++ {
 			number++
-			if next := fmt.Sprintf("%s%04d", prefix, number); !taken[fold(next)] {
+			next := fmt.Sprintf("%s%04d", prefix, number)
+			if request.Key != "" {
+				next = prefix + hidden.code(who, try)
+			}
+			if !taken[fold(next)] {
 				text = next
 			}
 		}
-		given[print] = text
+		given[print], taken[fold(text)] = text, true
 	}
 	return given, nil
+}
+
+// derivedDigits is how many characters of a pseudonym come from a key: 60 bits, so that two patients do not
+// get the same ones by chance.
+const derivedDigits = 12
+
+// code stands for a patient under the key; try is 0 unless the code is taken.
+func (s *secret) code(p patient, try int) string {
+	return base32.StdEncoding.EncodeToString(s.derive("pseudonym", fmt.Sprintf("%d\x00%s", try, p)))[:derivedDigits]
 }
 
 // checkPseudonyms says what is wrong with the texts that were asked for. Patient ids are not repeated.

@@ -155,7 +155,7 @@ func TestAFullDiskFailsTheImportClearlyAndARetryFinishesIt(t *testing.T) {
 		free.Store(1<<30 - 1) // the disk fills up while the import runs
 		return nil
 	}
-	big := study(phantom.Study{Slices: 700, Size: 256})
+	big := study(phantom.Study{Slices: 700})
 	id := d.send(big...).ID
 	task := d.wait(id)
 	if task.Status != tasks.StatusError || task.Error == "" || len(task.Failures) != 1 {

@@ -19,13 +19,18 @@ type room struct {
 	minFree int64
 	written atomic.Int64
 
-	free func(dir string) (int64, error) // for tests; nil asks the file system
+	free  func(dir string) (int64, error)
+	every int64
+}
+
+func newRoom(dir string, minFree int64) *room {
+	return &room{dir: dir, minFree: minFree, free: freeBytes, every: checkEvery}
 }
 
 // take announces n bytes about to be written. [ErrNoRoom]: there is no room for them.
 func (r *room) take(n int64) error {
 	before := r.written.Add(n) - n
-	if before/checkEvery == (before+n)/checkEvery {
+	if before/r.every == (before+n)/r.every {
 		return nil
 	}
 	return r.check(n)
@@ -33,11 +38,7 @@ func (r *room) take(n int64) error {
 
 // check looks whether n more bytes leave enough free.
 func (r *room) check(n int64) error {
-	look := r.free
-	if look == nil {
-		look = freeBytes
-	}
-	free, err := look(r.dir)
+	free, err := r.free(r.dir)
 	if err != nil {
 		return fmt.Errorf("look for room: %w", err)
 	}
@@ -52,7 +53,7 @@ func freeBytes(dir string) (int64, error) {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, err
 	}
-	return int64(s.Bavail) * s.Bsize, nil
+	return int64(s.Bavail) * int64(s.Bsize), nil // whose widths differ between systems
 }
 
 // full makes an [ErrNoRoom] of what the system says when a disk or a quota is full.

@@ -3,15 +3,22 @@ package imaging
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 )
 
 // A sealer encrypts what an export must remember and nobody may read: keys, pseudonyms, offsets of dates. It
 // is AES-256-GCM under the desk's key, bound to the task's id, so that it opens for no other task.
-type sealer struct{ aead cipher.AEAD }
+type sealer struct {
+	aead cipher.AEAD
+	key  []byte
+}
 
 func newSealer(key []byte) (*sealer, error) {
 	if len(key) != 32 {
@@ -22,7 +29,24 @@ func newSealer(key []byte) (*sealer, error) {
 		return nil, err
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
-	return &sealer{aead}, err
+	return &sealer{aead, key}, err
+}
+
+// named is the key that a person keeps under a name. It is derived from the desk's key, so that there is
+// nothing to store or to lose: as long as the desk can open what it sealed, the same name is the same key.
+func (s *sealer) named(userID, name string) ([]byte, error) {
+	return hkdf.Key(sha256.New, s.key, nil, "filmroom export key\x00"+userID+"\x00"+name, 32)
+}
+
+// maxKeyName bounds the name of a key, in bytes.
+const maxKeyName = 64
+
+// checkKey says what is wrong with the name of a key, "" being none.
+func checkKey(name string) (wrong FieldErrors) {
+	if len(name) > maxKeyName || strings.TrimSpace(name) != name || !utf8.ValidString(name) || displayable(name) != name {
+		wrong.add("key", fmt.Sprintf("a key's name has at most %d bytes, no control characters and no space around it", maxKeyName))
+	}
+	return wrong
 }
 
 func (s *sealer) seal(taskID string, secret any) ([]byte, error) {

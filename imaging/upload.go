@@ -14,8 +14,6 @@ import (
 	"os"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
 	"filmroom/tasks"
 )
 
@@ -126,7 +124,7 @@ func (u *Upload) write(ctx context.Context, b []byte) error {
 	// Begin the way to the disk while bytes still arrive, so that Commit has little to wait for.
 	const stride = 8 << 20
 	if before := u.end.Bytes; before/stride != (before+n)/stride {
-		_ = unix.SyncFileRange(int(u.data.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
+		startWriting(u.data)
 	}
 	u.end.Bytes += n
 	return nil

@@ -1,8 +1,12 @@
 package mongo
 
 import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -10,28 +14,55 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// A place is where a page ended: under which sort, at which value of its field, at which document.
+// A place is where a page ended: at which value of the field that it is sorted by, at which document.
 type place struct {
-	Sort  string `json:"s"`
 	Value string `json:"v"`
 	ID    string `json:"i"`
 }
 
-func (p place) cursor() string {
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // three strings are always JSON
-	}
-	return base64.RawURLEncoding.EncodeToString(text)
+// A seal encrypts cursors under a key that the database keeps, so that all processes read each other's. A
+// cursor holds the last row's value, so that it stays good when that row goes; that may be a patient's
+// name, and cursors stand in URLs.
+type seal struct{ aead cipher.AEAD }
+
+const keyID = "cursors"
+
+type keyDoc struct {
+	ID  string `bson:"_id"`
+	Key []byte `bson:"key"`
 }
 
-// placeOf reads a cursor of a list under sort; ok is false when it is none.
-func placeOf(cursor, sort string) (p place, ok bool) {
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || json.Unmarshal(text, &p) != nil {
+func (db *DB) readSeal(ctx context.Context) error {
+	doc, err := one[keyDoc](ctx, db.meta, with("_id", keyID), nil)
+	if err != nil {
+		return wrap(err, "read the key of cursors")
+	}
+	block, err := aes.NewCipher(doc.Key)
+	if err != nil {
+		return fmt.Errorf("the key of cursors in the collection meta is damaged: delete the document %q and the "+
+			"schema's version beside it, and start again", keyID)
+	}
+	db.seal.aead, err = cipher.NewGCMWithRandomNonce(block)
+	return err
+}
+
+func (s seal) cursor(sort string, p place) string {
+	text, _ := json.Marshal(p) // two strings are always JSON
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, text, []byte(sort)))
+}
+
+// place reads a cursor of a list under sort; ok is false when it is none.
+func (s seal) place(sort, cursor string) (p place, ok bool) {
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil {
 		return place{}, false
 	}
-	return p, p.Sort == sort && p.cursor() == cursor
+	text, err := s.aead.Open(nil, nil, sealed, []byte(sort))
+	if err != nil {
+		return place{}, false
+	}
+	err = json.Unmarshal(text, &p)
+	return p, err == nil
 }
 
 // An order is a sort as the server is asked for it.
@@ -52,13 +83,9 @@ func (o order) step() int {
 // by is the server's sort; ids break ties in the same direction.
 func (o order) by() bson.D { return bson.D{is(o.field, o.step()), is("_id", o.step())} }
 
-// after is the filter for what follows a cursor; ok is false when the cursor does not belong here. The
+// after is the filter for what follows a place; ok is false when the place cannot be one of this order. The
 // range on the field alone is what gives an index its bounds.
-func (o order) after(cursor string) (filter bson.D, ok bool) {
-	p, ok := placeOf(cursor, o.sort)
-	if !ok {
-		return nil, false
-	}
+func (o order) after(p place) (filter bson.D, ok bool) {
 	var value any = p.Value
 	if o.times {
 		ms, err := strconv.ParseInt(p.Value, 10, 64)
@@ -75,11 +102,6 @@ func (o order) after(cursor string) (filter bson.D, ok bool) {
 		is(o.field, with(reached, value)),
 		is("$or", bson.A{with(o.field, with(beyond, value)), with("_id", with(beyond, p.ID))}),
 	}, true
-}
-
-// at is the cursor behind a document.
-func (o order) at(value, id string) string {
-	return place{Sort: o.sort, Value: value, ID: id}.cursor()
 }
 
 func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

@@ -30,6 +30,7 @@ type DB struct {
 	client  *driver.Client
 	name    string
 	timeout time.Duration
+	seal    seal
 
 	tasks, logs, processes                *driver.Collection
 	libraries, series, instances, receipt *driver.Collection
@@ -101,6 +102,9 @@ func (db *DB) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := db.migrate(ctx); err != nil {
+		return err
+	}
+	if err := db.readSeal(ctx); err != nil {
 		return err
 	}
 	if err := db.finishDeleting(ctx); err != nil {

@@ -25,7 +25,9 @@
 //
 // # What is proven where
 //
-// With TEST_MONGODB_URI set the tests run whole on that server, many callers at once included, and read
-// its query plans. Without it they run on an embedded FerretDB 1, whose updates are not atomic, so that
-// races, plans and change streams stay unproven there; each of those tests says so.
+// With TEST_MONGODB_URI set, the tests run on that server and also read its query plans. Without it they run
+// on an embedded FerretDB 1, whose updates are not atomic; there, one command at a time reaches a database,
+// so that the tests of many callers show that our commands may come in any order. Only with
+// TEST_MONGODB_URI is it shown that the server's own single writes are atomic, that its planner uses the
+// indexes, and that its change streams are heard.
 package mongo

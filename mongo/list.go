@@ -32,14 +32,15 @@ func (s *Tasks) List(ctx context.Context, q tasks.Query) (tasks.Page, error) {
 	if q.Limit == 0 {
 		return page, nil
 	}
-	rows, more, err := pageOf[taskDoc](ctx, s.db.tasks, filter, o, q.Cursor, q.Limit, tasks.ErrCursor, narrow)
+	l := listing{filter, o, q.Cursor, q.Limit, narrow}
+	rows, more, err := pageOf[taskDoc](ctx, s.db, s.db.tasks, l, tasks.ErrCursor)
 	if err != nil {
 		return tasks.Page{}, wrap(err, "list tasks")
 	}
 	page.Items = tasksOf(rows)
 	if more {
 		last := rows[len(rows)-1]
-		page.NextCursor = o.at(millis(o.timeOf(last.Task)), last.ID)
+		page.NextCursor = s.db.seal.cursor(o.sort, place{millis(o.timeOf(last.Task)), last.ID})
 	}
 	return page, nil
 }

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -13,8 +14,7 @@ import (
 // run twice, or in two processes at once, for a server without transactions cannot prevent it. One that has
 // been released is never changed.
 var migrations = []func(context.Context, *DB) error{
-	makeIndexes,
-	beginVersion,
+	begin,
 	addLanes,
 	addAudit,
 }
@@ -47,6 +47,21 @@ func (db *DB) migrate(ctx context.Context) error {
 	return nil
 }
 
+// begin makes an empty database ready.
+func begin(ctx context.Context, db *DB) error {
+	if err := makeIndexes(ctx, db); err != nil {
+		return err
+	}
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	for _, doc := range []any{versionDoc{ID: versionID}, keyDoc{ID: keyID, Key: key}} {
+		if _, err := db.meta.InsertOne(ctx, doc); err != nil && !driver.IsDuplicateKeyError(err) {
+			return err
+		}
+	}
+	return nil
+}
+
 // makeIndexes makes an index for each query of the three stores.
 func makeIndexes(ctx context.Context, db *DB) error {
 	for _, c := range []struct {
@@ -72,15 +87,6 @@ func makeIndexes(ctx context.Context, db *DB) error {
 		}
 	}
 	return nil
-}
-
-// beginVersion makes the document that [Accounts.Version] reads, so that raising it never has to.
-func beginVersion(ctx context.Context, db *DB) error {
-	_, err := db.meta.InsertOne(ctx, versionDoc{ID: versionID})
-	if driver.IsDuplicateKeyError(err) {
-		return nil
-	}
-	return err
 }
 
 // addLanes makes what lanes that people steer are found by.

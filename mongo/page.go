@@ -11,23 +11,37 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// pageOf returns up to limit documents behind a cursor, and whether there are more.
-func pageOf[T any](ctx context.Context, c *driver.Collection, filter bson.D, o order, cursor string, limit int,
-	badCursor error, leaveOut bson.D) (rows []T, more bool, err error) {
-	if cursor != "" {
-		behind, ok := o.after(cursor)
+// A listing is one page that is asked for.
+type listing struct {
+	filter   bson.D
+	order    order
+	cursor   string
+	limit    int
+	leaveOut bson.D // fields
+}
+
+// pageOf returns up to limit documents behind a cursor, and whether there are more; badCursor is the error for
+// a cursor that is none of this order.
+func pageOf[T any](ctx context.Context, db *DB, c *driver.Collection, l listing, badCursor error) (rows []T, more bool, err error) {
+	filter := l.filter
+	if l.cursor != "" {
+		p, ok := db.seal.place(l.order.sort, l.cursor)
+		if !ok {
+			return nil, false, badCursor
+		}
+		behind, ok := l.order.after(p)
 		if !ok {
 			return nil, false, badCursor
 		}
 		filter = bson.D{is("$and", bson.A{filter, behind})}
 	}
-	find := options.Find().SetSort(o.by()).SetLimit(int64(limit) + 1)
-	if leaveOut != nil {
-		find.SetProjection(leaveOut)
+	find := options.Find().SetSort(l.order.by()).SetLimit(int64(l.limit) + 1)
+	if l.leaveOut != nil {
+		find.SetProjection(l.leaveOut)
 	}
 	rows, err = all[T](ctx, c, filter, find)
-	if len(rows) > limit {
-		return rows[:limit], true, err
+	if len(rows) > l.limit {
+		return rows[:l.limit], true, err
 	}
 	return rows, false, err
 }

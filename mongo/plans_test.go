@@ -283,7 +283,7 @@ func everyList(t *testing.T, s *Tasks, user string) {
 		for _, q := range []tasks.Query{
 			{}, {Statuses: tasks.Statuses[:2]}, {Kind: "import"}, {Lane: "import"}, {Words: []string{"imp"}},
 			{From: taskstest.Epoch}, {To: taskstest.Epoch}, {Dismissed: &dismissed},
-			{Cursor: taskOrder(sort).at("0", "01A")},
+			{Cursor: s.db.seal.cursor(string(sort), place{"0", "01A"})},
 		} {
 			q.UserID, q.Sort, q.Limit = user, sort, 5
 			_, err := s.List(t.Context(), q)
@@ -302,7 +302,7 @@ func everyImagingCall(t *testing.T, s *Imaging) {
 	for _, sort := range []imaging.SeriesSort{imaging.NewestImported, imaging.OldestStudied, imaging.ByPatientName} {
 		for _, q := range []imaging.SeriesQuery{
 			{}, {IDs: []string{"01A"}}, {Modality: "CT"}, {From: "20260101", To: "20261231"}, {TaskID: "task-1"}, {Words: []string{"ax"}},
-			{PatientID: "P"}, {PatientName: "Love"}, {StudyUID: "1"}, {SeriesUID: "1.1"}, {Cursor: seriesOrder(sort).at("0", "01A")},
+			{PatientID: "P"}, {PatientName: "Love"}, {StudyUID: "1"}, {SeriesUID: "1.1"}, {Cursor: s.db.seal.cursor(string(sort), place{"0", "01A"})},
 		} {
 			q.LibraryID, q.Sort, q.Limit = l, sort, 5
 			_, err := s.ListSeries(ctx, q)

@@ -51,7 +51,8 @@ func (s *Imaging) ListSeries(ctx context.Context, q imaging.SeriesQuery) (imagin
 	if q.Limit == 0 {
 		return page, nil
 	}
-	rows, more, err := pageOf[seriesDoc](ctx, s.db.series, filter, o, q.Cursor, q.Limit, imaging.ErrCursor, nil)
+	l := listing{filter: filter, order: o, cursor: q.Cursor, limit: q.Limit}
+	rows, more, err := pageOf[seriesDoc](ctx, s.db, s.db.series, l, imaging.ErrCursor)
 	if err != nil {
 		return imaging.SeriesPage{}, wrap(err, "list series")
 	}
@@ -60,7 +61,7 @@ func (s *Imaging) ListSeries(ctx context.Context, q imaging.SeriesQuery) (imagin
 	}
 	if more {
 		last := page.Items[len(rows)-1]
-		page.NextCursor = o.at(o.valueOf(last), last.ID)
+		page.NextCursor = s.db.seal.cursor(o.sort, place{o.valueOf(last), last.ID})
 	}
 	return page, nil
 }

@@ -154,8 +154,8 @@ func inTurns(database string, configure func(*options.ClientOptions)) func(*opti
 		}
 		c.SetMonitor(&event.CommandMonitor{
 			Started: func(ctx context.Context, e *event.CommandStartedEvent) {
-				turn.Lock()
 				started(ctx, e)
+				turn.Lock()
 			},
 			Succeeded: func(context.Context, *event.CommandSucceededEvent) { turn.Unlock() },
 			Failed:    func(context.Context, *event.CommandFailedEvent) { turn.Unlock() },

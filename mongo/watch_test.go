@@ -133,6 +133,27 @@ func TestAProcessAloneReadsNothingButTheRegister(t *testing.T) {
 	did(t, f.look(t.Context()))
 }
 
+func TestWhatAProcessDidAloneIsNotToldOfLater(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	s, told := db.Tasks(), []string{}
+	f := follower{store: s, owner: "boot-1", clock: must2(db.Clock(t.Context())), seen: map[string]sighting{},
+		changed: func(t tasks.Task) { told = append(told, t.ID) }}
+	did(t, f.look(t.Context()))
+	var last tasks.Task
+	for i := range 3 {
+		var err error
+		last, err = s.Insert(t.Context(), tasks.Submitted(taskstest.Task(), taskstest.After(time.Duration(i)*time.Hour)))
+		did(t, err)
+		did(t, f.look(t.Context()))
+	}
+	did(t, s.enter(t.Context(), "boot-2", f.clock.Now()))
+	did(t, f.look(t.Context()))
+	if len(told) > 1 || len(told) == 1 && told[0] != last.ID {
+		t.Errorf("told of %v, want no more than the very last, %s", told, last.ID)
+	}
+}
+
 func TestAProcessWhoseLeaseRanOutIsGone(t *testing.T) {
 	t.Parallel()
 	db := setup(t)

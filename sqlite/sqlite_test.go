@@ -1,32 +1,67 @@
 package sqlite
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"filmroom/accounts"
+	"filmroom/accounts/accountstest"
+	"filmroom/imaging"
+	"filmroom/imaging/imagingtest"
 	"filmroom/tasks"
 	"filmroom/tasks/taskstest"
 )
 
-func TestTasks(t *testing.T) {
+// TestStores runs the suites, and then reads the plans of all that they made the stores ask.
+func TestStores(t *testing.T) {
 	t.Parallel()
-	taskstest.Test(t, taskstest.Harness{
-		New:        func(t testing.TB) tasks.Store { return open(t).Tasks() },
-		Reopen:     func(t testing.TB, old tasks.Store) tasks.Store { return reopen(t, old.(*taskStore).db).Tasks() },
-		Contention: true,
+	heard := &statements{sql: map[string]bool{}}
+	t.Run("suites", func(t *testing.T) {
+		suites(t, Options{prepared: heard.add}, true)
+	})
+	// Large lists take ways of their own, to which the suites' small ones come by these. They differ in
+	// what one caller gets, so the race detector, which makes SQLite twenty times slower, can do without.
+	for _, tune := range []tuning{{few: 1, dense: 1 << 32}, {few: 1}} {
+		if raceDetector {
+			break
+		}
+		t.Run("as with large lists", func(t *testing.T) {
+			suites(t, Options{prepared: heard.add, tuning: tune}, false)
+		})
+	}
+	t.Run("every query has an index", func(t *testing.T) {
+		if raceDetector {
+			t.Skip("not all queries were asked under the race detector")
+		}
+		everyQueryHasAnIndex(t, slices.Sorted(maps.Keys(heard.sql)))
 	})
 }
 
-// large lists take ways of their own, which the suites' small ones come to by these.
-var large = []tuning{{few: 1, dense: 1 << 32}, {few: 1}}
-
-func TestTasksOfLargeLists(t *testing.T) {
-	t.Parallel()
-	for _, tune := range large {
-		taskstest.Test(t, taskstest.Harness{New: func(t testing.TB) tasks.Store {
-			return openAt(t, filepath.Join(t.TempDir(), "test.db"), Options{tuning: tune}).Tasks()
-		}})
+// suites runs what every store must pass; the whole of it with restarts, contention and accounts.
+func suites(t *testing.T, o Options, whole bool) {
+	fresh := func(t testing.TB) *DB { return openAt(t, filepath.Join(t.TempDir(), "test.db"), o) }
+	ofTasks := taskstest.Harness{New: func(t testing.TB) tasks.Store { return fresh(t).Tasks() }}
+	ofImaging := imagingtest.Harness{New: func(t testing.TB) imaging.Store { return fresh(t).Imaging() }}
+	if whole {
+		ofTasks.Contention, ofImaging.Contention = true, true
+		ofTasks.Reopen = func(t testing.TB, old tasks.Store) tasks.Store { return reopen(t, old.(*taskStore).db).Tasks() }
+		ofImaging.Reopen = func(t testing.TB, old imaging.Store) imaging.Store {
+			return reopen(t, old.(*imagingStore).db).Imaging()
+		}
+		t.Run("accounts", func(t *testing.T) {
+			accountstest.Test(t, accountstest.Harness{
+				New: func(t testing.TB) accounts.Store { return fresh(t).Accounts() },
+				Reopen: func(t testing.TB, old accounts.Store) accounts.Store {
+					return reopen(t, old.(*accountStore).db).Accounts()
+				},
+				Contention: true,
+			})
+		})
 	}
+	t.Run("tasks", func(t *testing.T) { taskstest.Test(t, ofTasks) })
+	t.Run("imaging", func(t *testing.T) { imagingtest.Test(t, ofImaging) })
 }
 
 func open(t testing.TB) *DB { return openAt(t, filepath.Join(t.TempDir(), "test.db"), Options{}) }

@@ -53,7 +53,7 @@ const (
 // viewer's tasks of kind [tasks.BulkKind] that wait or run, so that their Undo is at hand whatever q leaves.
 func NewBoard(f Frame, q BoardQuery, page tasks.Page, counts []tasks.Count, bulks ...tasks.Task) Board {
 	f.section, f.stream = SectionBoard, q.EventsURL()
-	f.title, f.running = "Board", running(counts)
+	f.title, f.running, f.placesTransfers = "Board", running(counts), true
 	b := Board{Frame: f, Query: q, Chips: Chips(q, counts), Kinds: kindOptions(q, counts), Filters: q.filters()}
 	for _, t := range page.Items {
 		b.Rows = append(b.Rows, NewTaskRow(t, f.Now))

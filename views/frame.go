@@ -25,6 +25,8 @@ type Frame struct {
 	section Section
 	running int    // tasks that run, for the title
 	stream  string // address of the page's event stream, "" for none
+
+	placesTransfers bool // the page itself says where uploads are listed
 }
 
 // A Viewer is who looks at the page; the zero Viewer is nobody.

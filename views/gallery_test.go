@@ -132,6 +132,7 @@ func galleryTasks() []tasks.Task {
 	imported := galleryTask("01JCH", tasks.StatusFinished, "Import, 500 files")
 	imported.EndedAt = galleryNow.Add(-4 * time.Hour)
 	imported.StartedAt = imported.EndedAt.Add(-900 * time.Millisecond)
+	imported.Result = json.RawMessage(`{"files":500,"outcomes":{"imported":480,"duplicate":12}}`)
 	imported.Progress = tasks.Progress{Message: "480 imported, 12 duplicates, 1 conflict, 5 not DICOM, 2 unreadable"}
 
 	failed := galleryTask("01JCI", tasks.StatusError, "Import, 12 files")
@@ -227,7 +228,9 @@ func galleryTaskPages() map[string]Task {
 	for i, t := range galleryTasks() {
 		name := []string{"running", "unknown", "canceling", "queued", "again", "paused", "finished", "imported", "failed", "interrupted", "canceled", "expired"}[i]
 		t.Journal = galleryJournal(t)
-		t.Result = json.RawMessage(`{"exported":480,"refused":20}`)
+		if t.Kind == "export" {
+			t.Result = json.RawMessage(`{"exported":480,"refused":20}`)
+		}
 		receipt := NewReceipt(t.ID, ReceiptFilter{After: -1}, galleryOutcomes(), galleryReceipts(), len(galleryReceipts()))
 		pages[name] = NewTask(f, t, TaskParts{Log: galleryLog(t.ID), Receipt: &receipt})
 	}

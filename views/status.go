@@ -21,8 +21,6 @@ var statusWords = map[tasks.Status]string{
 // NewStatus words a status.
 func NewStatus(s tasks.Status) Status { return Status{Name: s, Word: statusWords[s]} }
 
-func (s Status) icon() string { return "icon-" + string(s.Name) }
-
 // KindWord is what people call a kind of task; a kind the desk has no word for keeps its name.
 func KindWord(kind string) string {
 	switch kind {
@@ -40,6 +38,3 @@ func KindWord(kind string) string {
 		return kind
 	}
 }
-
-// bringsIn reports whether tasks of this kind leave series in the library.
-func bringsIn(kind string) bool { return kind == "import" }

@@ -20,6 +20,7 @@ type Task struct {
 	Receipt  *Receipt
 	Args     Document
 	Result   Document
+	Mapping  string // address of who is who in an export, for its owner; "" for none
 	Curl     []Curl
 }
 
@@ -58,6 +59,9 @@ func NewTask(f Frame, t tasks.Task, parts TaskParts) Task {
 	if parts.Wait != nil {
 		w := NewWait(f, t, *parts.Wait)
 		p.Wait = &w
+	}
+	if t.Kind == "export" && t.File != nil && f.Now.Before(t.File.ExpiresAt) && t.UserEmail == f.User.Email {
+		p.Mapping = MappingURL(t.ID)
 	}
 	f.title = p.Row.Name
 	if !t.Status.Final() {

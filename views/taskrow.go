@@ -1,9 +1,11 @@
 package views
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
+	"filmroom/imaging"
 	"filmroom/tasks"
 )
 
@@ -71,10 +73,17 @@ func NewTaskRow(t tasks.Task, now time.Time) TaskRow {
 	if t.File != nil && now.Before(t.File.ExpiresAt) {
 		row.Download, row.FileSize = DownloadURL(t.ID), Size(t.File.Size)
 	}
-	if t.Status == tasks.StatusFinished && bringsIn(t.Kind) {
+	if broughtIn(t) {
 		row.Library = LibraryOfTaskURL(t.ID)
 	}
 	return row
+}
+
+// broughtIn reports whether a task left series in the library.
+func broughtIn(t tasks.Task) bool {
+	var result imaging.ImportResult
+	return t.Kind == "import" && t.Status == tasks.StatusFinished &&
+		json.Unmarshal(t.Result, &result) == nil && result.Outcomes[imaging.Imported] > 0
 }
 
 // DOMID is the id of the row's element, which partials aim at.
@@ -87,11 +96,19 @@ func newBar(t tasks.Task) *Bar {
 	case p.Max > 0:
 		b.Value = min(p.Value, p.Max)
 		b.Figures = Count(b.Value) + "/" + Count(p.Max)
-		b.Percent = fmt.Sprintf("%d %%", 100*b.Value/p.Max)
+		b.Percent = percent(b.Value, p.Max)
 	case p.Value > 0:
 		b.Figures = Count(p.Value)
 	}
 	return b
+}
+
+// percent rounds down: 100 % is said when all is done, and not before.
+func percent(value, whole int64) string {
+	if value == whole {
+		return "100 %"
+	}
+	return fmt.Sprintf("%d %%", min(int(100*(float64(value)/float64(whole))), 99))
 }
 
 func taskDetail(t tasks.Task, now time.Time) string {

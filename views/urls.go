@@ -70,6 +70,7 @@ func UserTokenDeleteURL(id, tokenID string) string {
 func DownloadURL(id string) string      { return "/api" + TaskURL(id) + "/download" }
 func ReceiptFileURL(id string) string   { return "/api" + TaskURL(id) + "/receipt" } // JSON lines
 func ReceiptCSVURL(id string) string    { return ReceiptFileURL(id) + "?format=csv" }
+func MappingURL(id string) string       { return "/api" + TaskURL(id) + "/mapping" } // of an export
 func SeriesURL(id string) string        { return LibraryURL + "/series/" + url.PathEscape(id) }
 func PreviewURL(id string) string       { return "/api/series/" + url.PathEscape(id) + "/preview.png" }
 func TokenDeleteURL(id string) string   { return TokensURL + "/" + url.PathEscape(id) + "/delete" }

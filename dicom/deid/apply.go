@@ -50,8 +50,8 @@ type pass struct {
 	plan    *Plan
 	subject *Subject
 	search  *search
-	syntax  string    // the transfer syntax of the pixels
-	mac     hash.Hash // nil where UIDs stay
+	syntax  string // the transfer syntax of the pixels
+	mac     hash.Hash
 	dry     bool
 
 	path    dicom.Path // to the element under way
@@ -78,9 +78,7 @@ func (p *Plan) begin(f *dicom.File, s *Subject) (*pass, error) {
 	}
 	pass := &pass{plan: p, subject: s, syntax: f.TransferSyntax, search: searches.Get().(*search)}
 	pass.report.Rows, pass.steps = make([]Row, 0, usualRows), make([]dicom.Step, 0, 2*usualRows)
-	if !p.options.RetainUIDs || len(s.UIDKey) > 0 {
-		pass.mac = hmac.New(sha256.New, s.UIDKey)
-	}
+	pass.mac = hmac.New(sha256.New, s.UIDKey)
 	return pass, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"filmroom/dicom"
@@ -49,13 +50,64 @@ func TestNewUIDsAreUIDsAndDependOnTheKey(t *testing.T) {
 	}
 }
 
+func TestTheHeaderSpeaksForADataSetWithoutInstanceUID(t *testing.T) {
+	t.Parallel()
+	d := ct()
+	d.Remove(tag.SOPInstanceUID)
+	f := dicom.NewFile(d, uid.ExplicitLE)
+	f.Meta.Set(dicom.Text(tag.MediaStorageSOPInstanceUID, "1.2.3.4.5.6.7.8.1"))
+	f.Meta.Set(dicom.Text(tag.SourceApplicationEntityTitle, "NORTHSIDE"))
+	_, out, report := applied(t, plan(t, Options{}), f, someone())
+	if got := text(out.Meta, tag.MediaStorageSOPInstanceUID); got != MapUID(someone().UIDKey, "1.2.3.4.5.6.7.8.1") {
+		t.Errorf("got %s", got)
+	}
+	if out.Meta.Has(tag.SourceApplicationEntityTitle) || !strings.Contains(report.String(), "(0002,0016) removed") {
+		t.Errorf("the sender is still there, or nobody says that it went")
+	}
+}
+
+func TestOnePlanServesManyAtOnce(t *testing.T) {
+	t.Parallel()
+	p, f := plan(t, Options{CleanDescriptors: true, RetainSafePrivate: true}), file(t, private())
+	want, _, _ := applied(t, p, f, someone())
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			var b bytes.Buffer
+			if _, err := p.Apply(&b, f, someone()); err != nil || !bytes.Equal(b.Bytes(), want) {
+				t.Errorf("other bytes than alone, or %v", err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestUIDsStayIfTheyAreToStay: all but those that Table E.1-1 maps whatever the options.
 func TestUIDsStayIfTheyAreToStay(t *testing.T) {
 	t.Parallel()
-	s := someone()
-	s.UIDKey = nil
-	_, out, _ := applied(t, plan(t, Options{RetainUIDs: true}), file(t, ct()), s)
-	if got := text(out.Dataset, tag.SOPInstanceUID); got != "1.2.3.4.5.6.7.8.1" {
-		t.Errorf("got %s", got)
+	out := leaves(t, Options{RetainUIDs: true}, ct(dicom.Text(tag.UID, "1.2.3.4.5.6.7.8.9")))
+	if text(out, tag.SOPInstanceUID) != "1.2.3.4.5.6.7.8.1" || text(out, tag.UID) == "1.2.3.4.5.6.7.8.9" {
+		t.Errorf("left: %q", values(out))
+	}
+}
+
+// TestSequencesInDisguiseGo: items under another VR would escape the table.
+func TestSequencesInDisguiseGo(t *testing.T) {
+	t.Parallel()
+	items := func(at tag.Tag, v vr.VR) *dicom.Element {
+		e := dicom.Sequence(at, dicom.NewDataset(dicom.Text(tag.PatientComments, "Quux")))
+		e.VR = v
+		return e
+	}
+	for _, e := range []*dicom.Element{items(tag.PixelData, vr.SQ), items(tag.PixelData, vr.OB), items(tag.ReferencedImageSequence, vr.UN), items(tag.LUTData, vr.OW)} {
+		pass, err := plan(t, Options{}).begin(dicom.NewFile(ct(), uid.ExplicitLE), new(someone()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := dicom.NewDataset()
+		if err := pass.dataset(dicom.NewDataset(e), out); err != nil || out.Has(e.Tag) {
+			t.Errorf("%v %v is still there, or %v", e.Tag, e.VR, err)
+		}
 	}
 }
 

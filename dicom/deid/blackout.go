@@ -29,6 +29,11 @@ func newBlackout(d *dicom.Dataset, src io.ReaderAt, rectangles []image.Rectangle
 	if allocated%8 != 0 || allocated > 64 || samples > 4 || photometric == "YBR_FULL_422" || !d.Has(tag.Rows) || !d.Has(tag.Columns) {
 		return nil, fmt.Errorf("%w: rectangles cannot be blacked out in pixels of this form", ErrRefused)
 	}
+	for _, r := range rectangles {
+		if !r.Overlaps(image.Rect(0, 0, int(columns), int(rows))) {
+			return nil, fmt.Errorf("%w: a rectangle to black out lies outside of a picture of %d x %d pixels", ErrRefused, columns, rows)
+		}
+	}
 	cell := darkest(d, photometric, int(allocated/8))
 	fill := cell
 	if planar, err := d.Int(tag.PlanarConfiguration); samples > 1 && (err != nil || planar != 1) {

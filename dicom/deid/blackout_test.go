@@ -81,3 +81,13 @@ func TestRectanglesThatCannotBeFoundAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestARectangleBesideThePictureIsRefused: who drew it meant something that would stay in sight.
+func TestARectangleBesideThePictureIsRefused(t *testing.T) {
+	t.Parallel()
+	s := someone()
+	s.Blackout = []image.Rectangle{image.Rect(0, 0, 1, 1), image.Rect(4, 0, 8, 2)}
+	if _, err := plan(t, Options{}).Apply(io.Discard, file(t, ct()), s); !errors.Is(err, ErrRefused) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -9,19 +9,24 @@ import (
 )
 
 // shift moves dates by the subject's offset and leaves times of day: intervals and order stay (PS3.15
-// section E.3.6). What is no date, though it should be, becomes a dummy.
+// section E.3.6). What is no date, though it should be, becomes a dummy. Under EmptyTimes times go, also
+// those within a DT value.
 func (p *pass) shift(src, out *dicom.Dataset, e *dicom.Element) {
 	if e.Section != nil || e.VR == vr.SQ {
 		p.note(src, e, Removed, out, nil)
 		return
 	}
 	var move func([]byte, string) ([]byte, bool)
-	switch vrOf(e) {
+	switch v := vrOf(e); v {
 	case vr.DA:
 		move = p.shiftDate
 	case vr.DT:
 		move = p.shiftDateTime
 	case vr.TM:
+		if p.plan.options.EmptyTimes {
+			p.set(src, e, Emptied, out, v, nil)
+			return
+		}
 		move = keepTime
 	case vr.SH:
 		move = keepZone
@@ -42,7 +47,11 @@ func (p *pass) shift(src, out *dicom.Dataset, e *dicom.Element) {
 		p.dummy(src, out, e)
 		return
 	}
-	p.set(src, e, Shifted, out, vrOf(e), padded(b, vrOf(e)))
+	done := Shifted
+	if !p.plan.options.ShiftDates {
+		done = Cleaned
+	}
+	p.set(src, e, done, out, vrOf(e), padded(b, vrOf(e)))
 }
 
 // shiftDate moves a DA value, also one with the dots of ACR-NEMA.
@@ -68,12 +77,17 @@ func (p *pass) shiftDateTime(b []byte, v string) ([]byte, bool) {
 	}
 	t, err := dicom.ParseDate(v[:n] + "00000101"[n:])
 	b, ok := p.appendDay(b, t, n, err == nil)
+	if p.plan.options.EmptyTimes {
+		return b, ok
+	}
 	return append(b, v[n:]...), ok
 }
 
 // appendDay adds the first n digits of the moved day.
 func (p *pass) appendDay(b []byte, t time.Time, n int, ok bool) ([]byte, bool) {
-	t = t.AddDate(0, 0, p.subject.DateOffset)
+	if p.plan.options.ShiftDates {
+		t = t.AddDate(0, 0, p.subject.DateOffset)
+	}
 	if !ok || t.Year() < 1 || t.Year() > 9999 {
 		return b, false
 	}

@@ -23,11 +23,12 @@
 // # Beyond the table
 //
 // The table lists attributes; identity also hides elsewhere. The preamble is zeroed, the file meta
-// information rewritten, bytes after the data set and padding after the pixels dropped, overlays in
-// unused bits of the pixels and comments within compressed ones blanked. Private elements and standard elements unknown to the dictionary
-// go. Elements outside the table go too where their value representation says that they name a person
-// or a date, and their UIDs are mapped unless they name a class. Text that stays is searched for the
-// patient's names, numbers and birth date and for every value that was removed from the file.
+// information rewritten; bytes after the data set and padding after the pixels are dropped; overlays in
+// unused bits of the pixels and comments within compressed ones are blanked. Private elements and
+// standard elements unknown to the dictionary go. Elements outside the table go too where their value
+// representation says that they name a person or a date, and their UIDs are mapped unless they name a
+// class. Text that stays is searched for the patient's names, numbers and birth date and for every value
+// that was removed from the file.
 //
 // Pixels that may show a name are held back until somebody looked: the subject then says so, or brings
 // rectangles to black out.

@@ -1,6 +1,8 @@
 package deid
 
 import (
+	"strings"
+
 	"filmroom/dicom"
 	"filmroom/dicom/tag"
 	"filmroom/dicom/vr"
@@ -22,7 +24,7 @@ func (p *pass) dataset(src, out *dicom.Dataset) error {
 		}
 	}
 	if p.plan.options.RetainSafePrivate {
-		p.dropCreators(src, out)
+		p.noteCreators(src, out)
 	}
 	return nil
 }
@@ -48,15 +50,35 @@ func (p *pass) special(src, out *dicom.Dataset, e *dicom.Element) error {
 	return nil
 }
 
-// element carries out the plan's treatment of one element.
+// element deals with one element; a private one that stays takes its block's creator with it.
 func (p *pass) element(src, out *dicom.Dataset, e *dicom.Element) error {
+	if !e.Tag.IsPrivate() || !p.plan.options.RetainSafePrivate {
+		return p.carryOut(src, out, e)
+	}
+	if e.Tag.IsPrivateCreator() {
+		return nil
+	}
+	if err := p.carryOut(src, out, e); err != nil {
+		return err
+	}
+	return p.keepCreator(src, out, e.Tag)
+}
+
+// carryOut is the plan's treatment of one element.
+func (p *pass) carryOut(src, out *dicom.Dataset, e *dicom.Element) error {
 	what := p.plan.treat(src, e)
+	if len(e.Items) > 0 && e.VR != vr.SQ {
+		what = remove // a sequence in disguise
+	}
 	if e.IsEmpty() && what != remove {
 		out.Set(e) // there is nothing to take from it
 		return nil
 	}
 	if what >= keep {
 		e = wellFormed(src, e)
+		if v := vrOf(e); p.plan.options.EmptyTimes && (v == vr.TM || v == vr.DT) {
+			what = shift
+		}
 	}
 	switch what {
 	case empty:
@@ -72,11 +94,21 @@ func (p *pass) element(src, out *dicom.Dataset, e *dicom.Element) error {
 	case graphic:
 		return p.graphic(src, out, e)
 	case keep, clean:
+		if e.Tag == tag.SpecificCharacterSet && !isCharset(e) {
+			p.note(src, e, Removed, out, nil) // nobody could read by it
+			return nil
+		}
 		return p.keep(src, out, e, what)
 	default:
 		p.note(src, e, Removed, out, nil)
 	}
 	return nil
+}
+
+// isCharset reports whether a Specific Character Set names sets of the standard.
+func isCharset(e *dicom.Element) bool {
+	_, err := dicom.ParseCharset(strings.Split(string(trim(e.Value)), `\`)...)
+	return err == nil
 }
 
 // set puts an element with a new value in e's place and notes the change, if it is one.
@@ -190,8 +222,6 @@ func (p *pass) classUID(src, out *dicom.Dataset, e *dicom.Element) {
 	switch {
 	case sound:
 		out.Set(e)
-	case p.mac == nil:
-		p.note(src, e, Removed, out, nil)
 	default:
 		p.uids(src, out, e)
 	}

@@ -37,12 +37,17 @@ func (p *pass) gatherValue(d *dicom.Dataset, t tag.Tag, e *dicom.Element) {
 	}
 	text := p.text(d, e)
 	kind := removedValue
-	if identifies(t) {
+	switch {
+	case t.IsPrivate():
+		kind = privateValue
+	case identifies(t) && e.VR != vr.CS:
 		kind = identity
 	}
 	switch {
+	case e.VR == vr.PN && kind == identity:
+		p.search.addName(identity|shortName, text)
 	case e.VR == vr.PN:
-		p.search.addName(text)
+		p.search.addName(kind, text)
 	case e.VR.IsMultiline():
 		p.search.add(kind, text)
 	default:

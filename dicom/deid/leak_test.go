@@ -198,6 +198,55 @@ func TestANameInUndeclaredBytesIsFound(t *testing.T) {
 	}
 }
 
+// dictionaryText are the tags of data sets that the standard knows and that hold text.
+func dictionaryText() []tag.Tag {
+	groups := []uint32{0x5200, 0x5400, 0x5600, 0x0100, 0x0400, 0x2000, 0x2010, 0x2020, 0x2030, 0x2040, 0x2050, 0x2100, 0x2110, 0x2120,
+		0x2130, 0x2200, 0x3002, 0x3004, 0x3006, 0x3008, 0x300A, 0x300C, 0x300E, 0x3010, 0x4000, 0x4008, 0x4010, 0x5000, 0x6000}
+	for g := uint32(0x0008); g <= 0x0088; g += 2 {
+		groups = append(groups, g)
+	}
+	var all []tag.Tag
+	for _, g := range groups {
+		for element := range uint32(1 << 16) {
+			at := tag.Tag(g<<16 | element)
+			if entry, ok := at.Lookup(); ok && entry.VR().IsString() && !at.IsGroupLength() {
+				all = append(all, at)
+			}
+		}
+	}
+	return all
+}
+
+// TestTheNameSurvivesInNoElementOfTheDictionary writes the patient's name into each element that the
+// standard knows and that can hold text, whatever it is for.
+func TestTheNameSurvivesInNoElementOfTheDictionary(t *testing.T) {
+	t.Parallel()
+	const name = "GARPLYQUUX"
+	all := dictionaryText()
+	if len(all) < 2900 {
+		t.Fatalf("only %d elements hold text", len(all))
+	}
+	for _, o := range []Options{{}, chosen(0xFFFF &^ 0x20), chosen(0x03FF &^ 0x10 &^ 1)} {
+		var elements []*dicom.Element
+		for _, at := range all {
+			elements = append(elements, dicom.New(at, dictionaryVR(at), []byte(name)))
+		}
+		d := ct(elements...)
+		d.Set(dicom.Text(tag.SOPClassUID, uid.CTImageStorage))
+		d.Set(nested(1, dicom.Sequence(tag.ReferencedSOPSequence, dicom.NewDataset(elements...))))
+		s := someone()
+		s.PixelsReviewed = true
+		b, out, _ := applied(t, plan(t, o), dicom.NewFile(d, uid.ExplicitLE), s)
+		if bytes.Contains(bytes.ToUpper(b), []byte(name)) {
+			for n := range out.Dataset.Walk() {
+				if bytes.Contains(n.Element.Value, []byte(name)) {
+					t.Errorf("%+v: %v %s %v", o, n.Path, n.Element.Tag.Keyword(), n.Element.VR)
+				}
+			}
+		}
+	}
+}
+
 func TestAShortNameBlanksTheWholeText(t *testing.T) {
 	t.Parallel()
 	d := ct(dicom.Text(tag.PatientName, "Wu^Li"), dicom.Text(tag.AcquisitionProtocolName, "head of Wu"),
@@ -220,6 +269,16 @@ func TestWhatTheStudyKnowsIsSearchedForToo(t *testing.T) {
 	_, out, _ := applied(t, plan(t, Options{}), file(t, d), s)
 	if got := text(out.Dataset, tag.AcquisitionProtocolName); got != "*** *** ***" {
 		t.Errorf("what is left: %q", got)
+	}
+}
+
+// TestOtherPeoplesNamesCostNoTerms: an operator called Philips Service must not cost the file its maker.
+func TestOtherPeoplesNamesCostNoTerms(t *testing.T) {
+	t.Parallel()
+	d := ct(dicom.Text(tag.OperatorsName, "Philips^MR"), dicom.Text(tag.Manufacturer, "Philips"), dicom.Text(tag.SequenceName, "MR of Philips"))
+	out := leaves(t, Options{}, d)
+	if text(out, tag.Manufacturer) != "Philips" || text(out, tag.SequenceName) != "MR of ***" {
+		t.Errorf("left: %q", values(out))
 	}
 }
 

@@ -63,6 +63,9 @@ func methodOf(o *Options) *dicom.Element {
 			values = append(values, options[i].name)
 		}
 	}
+	if o.EmptyTimes {
+		values = append(values, emptyTimes)
+	}
 	return dicom.Text(tag.DeidentificationMethod, values...)
 }
 
@@ -110,7 +113,7 @@ func (p *pass) temporal(src *dicom.Dataset) *dicom.Element {
 	switch {
 	case !p.plan.options.RetainFullDates && !p.plan.options.ShiftDates || before == "REMOVED":
 		return datesRemoved
-	case p.plan.options.ShiftDates || before == "MODIFIED":
+	case p.plan.options.ShiftDates || p.plan.options.EmptyTimes || before == "MODIFIED":
 		return datesModified
 	}
 	return datesUnmodified

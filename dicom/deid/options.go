@@ -22,6 +22,7 @@ type Options struct {
 	RetainPatientCharacteristics bool // E.3.7: sex, age, size, weight and the like
 	RetainFullDates              bool // E.3.6: dates and times stay
 	ShiftDates                   bool // E.3.6: dates move by Subject.DateOffset, times of day stay
+	EmptyTimes                   bool // with one of the two above: times of day go, dates stay as that one has them
 	CleanDescriptors             bool // E.3.5: descriptions stay, without what identifies
 	CleanStructuredContent       bool // E.3.4: content items stay by Table E.3.4-1
 	CleanGraphics                bool // E.3.3: annotations stay, without what identifies; overlays if they were looked at
@@ -52,12 +53,15 @@ var options = [...]option{
 // Supported are the names of the options that are carried out completely, as the export's API spells
 // them.
 func Supported() []string {
-	names := make([]string, len(options))
+	names := make([]string, len(options), len(options)+1)
 	for i, o := range options {
 		names[i] = o.name
 	}
-	return names
+	return append(names, emptyTimes)
 }
+
+// emptyTimes is an option that is ours: it has no column in the tables and no code.
+const emptyTimes = "emptyTimes"
 
 // Plan is a profile with its options, compiled. It is safe for use by many goroutines.
 type Plan struct {
@@ -76,6 +80,9 @@ func Compile(profile string, o Options) (*Plan, error) {
 	}
 	if o.RetainFullDates && o.ShiftDates {
 		return nil, fmt.Errorf("%w: retainFullDates and shiftDates exclude each other, want one of them", ErrPlan)
+	}
+	if o.EmptyTimes && !o.RetainFullDates && !o.ShiftDates {
+		return nil, fmt.Errorf("%w: emptyTimes goes with retainFullDates or shiftDates; without them all times go anyway", ErrPlan)
 	}
 	p := &Plan{options: o, rules: make(map[tag.Tag]treatment, len(attributes)), codes: []string{"113100"}}
 	var on [10]bool

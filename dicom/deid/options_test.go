@@ -1,6 +1,7 @@
 package deid
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 
@@ -141,6 +142,17 @@ func TestDescriptorsStayWithoutWhatIdentifies(t *testing.T) {
 	}
 }
 
+// TestADescriptionStaysThoughAPrivateCopyGoes: makers copy descriptions into blocks of their own.
+func TestADescriptionStaysThoughAPrivateCopyGoes(t *testing.T) {
+	t.Parallel()
+	d := ct(dicom.Text(tag.SeriesDescription, "Surview"), dicom.New(0x00190010, vr.LO, []byte("QUUX INC")), dicom.New(0x00191001, vr.LO, []byte("Surview")),
+		dicom.Text(tag.SequenceName, "Surview"))
+	out := leaves(t, Options{CleanDescriptors: true}, d)
+	if text(out, tag.SeriesDescription) != "Surview" || text(out, tag.SequenceName) != "***" {
+		t.Errorf("left: %q", values(out))
+	}
+}
+
 func TestGraphicsStayWithoutTheirText(t *testing.T) {
 	t.Parallel()
 	annotation := func() *dicom.Element {
@@ -225,11 +237,13 @@ func TestSafePrivateElementsStay(t *testing.T) {
 // TestSafePrivateElementsStayInImplicitVR: there the reader finds no VR, and the table has one.
 func TestSafePrivateElementsStayInImplicitVR(t *testing.T) {
 	t.Parallel()
-	d := ct(dicom.New(0x00190010, vr.LO, []byte("GEMS_ACQU_01")), dicom.New(0x00191023, vr.UN, []byte("1.25")),
-		dicom.New(0x0019109E, vr.UN, []byte("for Quux")), dicom.Text(tag.PatientName, "Quux^Fred"))
-	out := leaves(t, Options{RetainSafePrivate: true}, d)
-	if text(out, 0x00191023) != "1.25" || text(out, 0x0019109E) != "for ***" {
-		t.Errorf("left: %q", values(out))
+	var b bytes.Buffer
+	if err := dicom.Write(&b, dicom.NewFile(private(), uid.ExplicitLE), dicom.As(uid.ImplicitLE)); err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ := applied(t, plan(t, Options{RetainSafePrivate: true}), parse(t, b.Bytes()), someone())
+	if text(out.Dataset, 0x00191023) != "1.25" || text(out.Dataset, 0x0019109E) != "for ***" || out.Dataset.Has(0x00311003) {
+		t.Errorf("left: %q", values(out.Dataset))
 	}
 }
 
@@ -237,7 +251,7 @@ func TestEveryOptionThatIsOfferedIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"retainUids", "retainDevice", "retainInstitution", "retainPatientCharacteristics", "retainFullDates", "shiftDates",
-		"cleanDescriptors", "cleanStructuredContent", "cleanGraphics", "retainSafePrivate",
+		"cleanDescriptors", "cleanStructuredContent", "cleanGraphics", "retainSafePrivate", "emptyTimes",
 	}
 	if got := Supported(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

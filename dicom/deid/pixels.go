@@ -12,7 +12,11 @@ import (
 // pixels lets an image's pixels through as a stream, without what lies behind the last one and without
 // overlays in the bits beside them.
 func (p *pass) pixels(src, out *dicom.Dataset, e *dicom.Element) error {
-	if e.Fragments != nil {
+	switch {
+	case e.IsSequence() || e.VR.IsString():
+		p.note(src, e, Removed, out, nil) // no pixels at all
+		return nil
+	case e.Fragments != nil:
 		return p.compressed(src, out, e)
 	}
 	if e.Len() == 0 {

@@ -25,7 +25,7 @@ var safeTable = func() map[privateKey][2]vr.VR {
 }()
 
 // treatPrivate is what becomes of a private element: it goes, unless it is known to be safe and that was
-// asked for. A creator stays at first; dropCreators takes those away whose block is empty.
+// asked for. Creators follow their blocks, see keepCreator.
 func (p *Plan) treatPrivate(d *dicom.Dataset, e *dicom.Element) treatment {
 	if !p.options.RetainSafePrivate {
 		return remove
@@ -78,13 +78,18 @@ func (p *Plan) treatSafe(v vr.VR) treatment {
 	return clean
 }
 
+// mostDeclared is how many blocks, and elements of each, a file can declare: they are looked through for
+// every private element.
+const mostDeclared = 256
+
 // declaredSafe reports whether the file itself declares a private element to be free of identity, in
 // Private Data Element Characteristics Sequence of its outermost data set (PS3.3 section C.12.1.1.7).
 func declaredSafe(d *dicom.Dataset, key privateKey) bool {
 	for d.Parent() != nil {
 		d = d.Parent()
 	}
-	for _, item := range d.Items(tag.PrivateDataElementCharacteristicsSequence) {
+	items := d.Items(tag.PrivateDataElementCharacteristicsSequence)
+	for _, item := range items[:min(len(items), mostDeclared)] {
 		group, err := item.Int(tag.PrivateGroupReference)
 		creator, _ := item.String(tag.PrivateCreatorReference)
 		if err != nil || group != int64(key.group) || creator != key.creator {
@@ -95,29 +100,34 @@ func declaredSafe(d *dicom.Dataset, key privateKey) bool {
 			return true
 		case "MIXED":
 			elements, _ := item.Ints(tag.NonidentifyingPrivateElements)
-			return slices.Contains(elements, int64(key.element))
+			return slices.Contains(elements[:min(len(elements), mostDeclared)], int64(key.element))
 		}
 	}
 	return false
 }
 
-// dropCreators takes creators away that no element is left of.
-func (p *pass) dropCreators(src, out *dicom.Dataset) {
-	used := map[tag.Tag]bool{}
-	for t := range out.All() {
-		if c := t.Creator(); c != 0 {
-			used[c] = true
-		}
+// keepCreator lets the creator follow an element of its block that stays.
+func (p *pass) keepCreator(src, out *dicom.Dataset, t tag.Tag) error {
+	creator := t.Creator()
+	if creator == 0 || !out.Has(t) || out.Has(creator) {
+		return nil
 	}
-	var unused []tag.Tag
-	for t, e := range out.All() {
-		if t.IsPrivateCreator() && !used[t] {
-			unused = append(unused, t)
+	e, ok := src.Get(creator)
+	if !ok {
+		return nil
+	}
+	p.path[len(p.path)-1] = dicom.Step{Tag: creator}
+	return p.keep(src, out, e, keep)
+}
+
+// noteCreators notes the creators of whose block nothing stays.
+func (p *pass) noteCreators(src, out *dicom.Dataset) {
+	for t, e := range src.All() {
+		if t.IsPrivateCreator() && !out.Has(t) {
 			p.path[len(p.path)-1] = dicom.Step{Tag: t}
 			p.note(src, e, Removed, out, nil)
 		}
 	}
-	out.Remove(unused...)
 }
 
 // wellFormed gives a private element of unknown VR the one that Table E.3.10-1 has for it.

@@ -119,7 +119,7 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// byPath orders rows as their elements stand in the file.
+// sort orders rows as their elements stand in the file.
 func (r *Report) sort() {
 	slices.SortStableFunc(r.Rows, func(a, b Row) int { return comparePaths(a.Path, b.Path) })
 }

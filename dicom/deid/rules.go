@@ -73,7 +73,7 @@ func (p *Plan) unlisted(t tag.Tag, entry tag.Entry) treatment {
 // numbers would escape the search in text.
 func formed(e *dicom.Element, entry tag.Entry) bool {
 	if e.VR == vr.UN {
-		return e.Len() == 0
+		return e.IsEmpty()
 	}
 	if entry.Allows(e.VR) {
 		return true

@@ -12,6 +12,9 @@ type needle uint8
 const (
 	// removedValue stood in an element that went: a description, a station's name.
 	removedValue needle = 1 << iota
+	// privateValue stood in a private element that went. Makers copy descriptions there, so a description
+	// that was asked for does not go with its copy.
+	privateValue
 	// identity is the patient's or another person's: a part of a name, a number, a birth date.
 	identity
 	// shortName is a part of a name under three characters: what holds it goes as a whole.

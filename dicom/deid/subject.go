@@ -19,6 +19,7 @@ type Subject struct {
 	// \ ^ and =.
 	Pseudonym string
 	// UIDKey is the key of new UIDs, at least 16 bytes; the same for everything that shall fit together.
+	// It is needed under RetainUIDs too: the table maps some UIDs whatever the options.
 	UIDKey []byte
 	// DateOffset is by how many days dates move under ShiftDates, not 0 then. It must be one per patient,
 	// so that intervals and order stay.
@@ -34,13 +35,6 @@ type Subject struct {
 	PixelsReviewed bool
 }
 
-// Identity is text that tells who a person is; it is searched for in all text that stays.
-type Identity struct {
-	Names      []string // values of PN, decoded: "Yamada^Tarou=山田^太郎"
-	IDs        []string // patient IDs, accession numbers and the like
-	BirthDates []string // DA values
-}
-
 // minKey is the least length of a UID key in bytes.
 const minKey = 16
 
@@ -51,7 +45,7 @@ func (s *Subject) check(o *Options) error {
 		return fmt.Errorf("%w: the pseudonym must have 1 to 64 characters and no space around them", ErrSubject)
 	case strings.ContainsFunc(s.Pseudonym, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`\^=`, r) }):
 		return fmt.Errorf(`%w: the pseudonym must be of ASCII characters other than \ ^ =`, ErrSubject)
-	case !o.RetainUIDs && len(s.UIDKey) < minKey:
+	case len(s.UIDKey) < minKey:
 		return fmt.Errorf("%w: the key of UIDs has %d bytes, want at least %d", ErrSubject, len(s.UIDKey), minKey)
 	case o.ShiftDates && s.DateOffset == 0:
 		return fmt.Errorf("%w: dates are to be shifted by no day at all, want an offset other than 0", ErrSubject)
@@ -62,7 +56,7 @@ func (s *Subject) check(o *Options) error {
 // addIdentity searches for all that is known of the person.
 func (s *search) addIdentity(id *Identity) {
 	for _, n := range id.Names {
-		s.addName([]byte(n))
+		s.addName(identity|shortName, []byte(n))
 	}
 	for _, v := range id.IDs {
 		s.add(identity, []byte(v))
@@ -73,8 +67,9 @@ func (s *search) addIdentity(id *Identity) {
 }
 
 // addName searches for the parts of a person's name in each of its scripts, and for the first two of them
-// written as one word.
-func (s *search) addName(name []byte) {
+// written as one word. Parts under three characters count only if kind has shortName: everybody's
+// initials would blank every text.
+func (s *search) addName(kind needle, name []byte) {
 	var before [longest]byte
 	n := 0
 	for len(name) > 0 {
@@ -83,12 +78,12 @@ func (s *search) addName(name []byte) {
 			end++
 		}
 		part := name[:end]
-		s.addNamePart(part)
+		s.addNamePart(kind, part)
 		s.text.fold(part)
 		if n > 0 && n+len(s.text.text) <= longest {
 			var joined [longest]byte
-			s.addFolded(identity, append(append(joined[:0], before[:n]...), s.text.text...))
-			s.addFolded(identity, append(append(joined[:0], s.text.text...), before[:n]...))
+			s.addFolded(kind&^shortName, append(append(joined[:0], before[:n]...), s.text.text...))
+			s.addFolded(kind&^shortName, append(append(joined[:0], s.text.text...), before[:n]...))
 		}
 		n = 0
 		if end < len(name) && name[end] == '^' {
@@ -99,14 +94,14 @@ func (s *search) addName(name []byte) {
 }
 
 // addNamePart searches for a component of a name and its words.
-func (s *search) addNamePart(part []byte) {
+func (s *search) addNamePart(kind needle, part []byte) {
 	s.text.fold(part)
 	if n := utf8.RuneCount(s.text.text); n > 0 && n < 3 {
-		s.addFolded(shortName, s.text.text)
+		s.addFolded(kind&shortName, s.text.text)
 		return
 	}
-	s.addFolded(identity, s.text.text)
-	s.addWords(identity, part)
+	s.addFolded(kind&^shortName, s.text.text)
+	s.addWords(kind&^shortName, part)
 }
 
 // addDate searches for a DA value as people write dates.

@@ -34,7 +34,7 @@ func (p *pass) keepText(src, out *dicom.Dataset, e *dicom.Element, cleaned bool)
 		return
 	}
 	text := p.text(src, e)
-	kinds := kindsFor(e, text)
+	kinds := kindsFor(e, text, cleaned)
 	switch kinds {
 	case nothing:
 		out.Set(e)
@@ -98,13 +98,16 @@ func (p *pass) findForms(text []byte, cleaned bool) bool {
 	return true
 }
 
-// kindsFor says what is searched for in an element that stays.
-func kindsFor(e *dicom.Element, text []byte) needle {
-	if isFree(e.VR) {
-		if isTerm(e.Tag) {
-			return identity | shortName
-		}
+// kindsFor says what is searched for in an element that stays. cleaned says that it stays by an option
+// that cleans it.
+func kindsFor(e *dicom.Element, text []byte, cleaned bool) needle {
+	switch {
+	case isFree(e.VR) && isTerm(e.Tag):
+		return identity | shortName
+	case isFree(e.VR) && cleaned && !e.Tag.IsPrivate():
 		return identity | shortName | removedValue
+	case isFree(e.VR):
+		return identity | shortName | removedValue | privateValue
 	}
 	marks, strict := numerals(e.VR)
 	switch {
@@ -112,7 +115,7 @@ func kindsFor(e *dicom.Element, text []byte) needle {
 		return everything
 	case e.VR == vr.DA || e.VR == vr.DT:
 		return identity
-	case strict, e.Tag == tag.SpecificCharacterSet, e.Tag == tag.Modality:
+	case strict, e.Tag == tag.SpecificCharacterSet:
 		return nothing // a patient whose ID is 120 must not cost the image its 120 kV
 	}
 	return identity
@@ -158,6 +161,8 @@ var definedTerms = func() map[string]bool {
 	for s := range strings.FieldsSeq(`ORIGINAL DERIVED PRIMARY SECONDARY MIXED AXIAL LOCALIZER MPR MIP MINIP VOLUME NONE REFORMATTED
 		RESAMPLED PROJECTION SCREEN SUBTRACTION MULTIPLICATION DIVISION FLUOROSCOPY DIFFUSION PERFUSION PROTON_DENSITY
 		MONOCHROME1 MONOCHROME2 RGB YBR_FULL YBR_FULL_422 YBR_PARTIAL_422 YBR_PARTIAL_420 YBR_ICT YBR_RCT
+		ANN ASMT BMD CFM DMS DOC ECG EEG EMG EOG EPS FID IOL IVOCT IVUS KER LEN OAM OCT OPM OPT OPTBSV OPTENF OPV OSS PLAN POS
+		REG RESP RTDOSE RTIMAGE RTINTENT RTPLAN RTRAD RTRECORD RTSEGANN RTSTRUCT RWV SEG SMR SRF STAIN TEXTUREMAP XAPROTOCOL CTPROTOCOL
 		LINEAR LINEAR_EXACT SIGMOID IDENTITY INVERSE BINARY FRACTIONAL LABELMAP YES HFS HFP FFS FFP HFDR HFDL FFDR FFDL
 		CONTAINER TEXT CODE NUM PNAME DATE TIME DATETIME UIDREF COMPOSITE IMAGE WAVEFORM SCOORD SCOORD3D TCOORD TABLE
 		CONTAINS SEPARATE CONTINUOUS LEFT RIGHT HEAD NECK CHEST BREAST HEART ABDOMEN PELVIS SPINE HAND KNEE FOOT BRAIN`) {

@@ -59,7 +59,7 @@ func readerAt(e *dicom.Element) io.ReaderAt {
 // mostDeflate is how many bytes one compressed byte can stand for (RFC 1951).
 const mostDeflate = 1032
 
-// inflate undoes Deflated Image Frame Compression (PS3.5 section A.4.13).
+// inflate undoes Deflated Image Frame Compression (PS3.5 section A.4).
 func (d *description) inflate(b []byte) ([]byte, error) {
 	if d.frameBytes() > maxFrame {
 		return nil, ErrTooLarge

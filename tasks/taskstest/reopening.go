@@ -8,21 +8,32 @@ import (
 	"filmroom/tasks"
 )
 
-// reopening is a store that goes through a restart before each call, so that nothing which a scenario
-// relies on can live in memory alone.
+// reopening is a store that goes through a restart between each write and whatever follows it, so that
+// nothing which a scenario relies on can live in memory alone.
 type reopening struct {
 	t       testing.TB
 	harness Harness
 	store   tasks.Store
+	written bool // since it was opened
 }
 
+// again reopens the store if it may have come to know something since it was opened.
 func (r *reopening) again() tasks.Store {
-	r.store = r.harness.Reopen(r.t, r.store)
+	if r.written {
+		r.store, r.written = r.harness.Reopen(r.t, r.store), false
+	}
 	return r.store
 }
 
+// writing is again before a write.
+func (r *reopening) writing() tasks.Store {
+	store := r.again()
+	r.written = true
+	return store
+}
+
 func (r *reopening) Insert(ctx context.Context, t tasks.Task) (tasks.Task, error) {
-	return r.again().Insert(ctx, t)
+	return r.writing().Insert(ctx, t)
 }
 
 func (r *reopening) Get(ctx context.Context, id string) (tasks.Task, error) {
@@ -30,11 +41,11 @@ func (r *reopening) Get(ctx context.Context, id string) (tasks.Task, error) {
 }
 
 func (r *reopening) Update(ctx context.Context, known tasks.Task, m tasks.Move) (tasks.Task, error) {
-	return r.again().Update(ctx, known, m)
+	return r.writing().Update(ctx, known, m)
 }
 
 func (r *reopening) Claim(ctx context.Context, c tasks.Claim) ([]tasks.Task, error) {
-	return r.again().Claim(ctx, c)
+	return r.writing().Claim(ctx, c)
 }
 
 func (r *reopening) NextAvailable(ctx context.Context, lane string) (time.Time, bool, error) {
@@ -42,7 +53,7 @@ func (r *reopening) NextAvailable(ctx context.Context, lane string) (time.Time, 
 }
 
 func (r *reopening) Renew(ctx context.Context, beats []tasks.Beat, until, now time.Time) ([]tasks.Renewal, error) {
-	return r.again().Renew(ctx, beats, until, now)
+	return r.writing().Renew(ctx, beats, until, now)
 }
 
 func (r *reopening) Stale(ctx context.Context, owner string, now time.Time, limit int) ([]tasks.Task, error) {
@@ -58,7 +69,7 @@ func (r *reopening) Counts(ctx context.Context, userID string) ([]tasks.Count, e
 }
 
 func (r *reopening) AppendLog(ctx context.Context, lines []tasks.LogLine) error {
-	return r.again().AppendLog(ctx, lines)
+	return r.writing().AppendLog(ctx, lines)
 }
 
 func (r *reopening) Log(ctx context.Context, taskID string, after int64, limit int) ([]tasks.LogLine, error) {

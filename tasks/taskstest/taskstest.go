@@ -35,13 +35,13 @@ type scenario struct {
 }
 
 // Test runs the suite. Each scenario gets a store of its own; those of one caller run a second time on a
-// store that is closed and opened again before every call.
+// store that is closed and opened again after every write.
 func Test(t *testing.T, h Harness) {
 	t.Run("one caller", func(t *testing.T) {
 		t.Parallel()
 		runAll(t, sequential(), h.New)
 	})
-	t.Run("reopened before every call", func(t *testing.T) {
+	t.Run("reopened after every write", func(t *testing.T) {
 		t.Parallel()
 		if h.Reopen == nil {
 			t.Skip("this backend cannot be closed and opened again in a test")

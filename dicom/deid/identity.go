@@ -1,0 +1,51 @@
+package deid
+
+import (
+	"slices"
+
+	"filmroom/dicom"
+	"filmroom/dicom/tag"
+	"filmroom/dicom/vr"
+)
+
+// Identity is text that tells who a person is; it is searched for in all text that stays.
+type Identity struct {
+	Names      []string // values of PN, decoded: "Yamada^Tarou=山田^太郎"
+	IDs        []string // patient IDs, accession numbers and the like
+	BirthDates []string // DA values
+}
+
+// Len is how many texts there are.
+func (id *Identity) Len() int { return len(id.Names) + len(id.IDs) + len(id.BirthDates) }
+
+// Collect adds what a data set says of its patient, at every depth, and nothing twice. A study's files
+// say more together than each alone, so that one of them may tell a name that another hides in a text.
+func (id *Identity) Collect(d *dicom.Dataset) {
+	for n := range d.Walk() {
+		list := id.of(n.Element)
+		if list == nil {
+			continue
+		}
+		text, _ := n.Dataset.Text(n.Element)
+		eachValue([]byte(text), func(v []byte) {
+			if value := string(v); value != "" && !slices.Contains(*list, value) {
+				*list = append(*list, value)
+			}
+		})
+	}
+}
+
+// of is where the values of an element belong, nil for one that tells nothing.
+func (id *Identity) of(e *dicom.Element) *[]string {
+	switch e.Tag {
+	case tag.PatientBirthDate:
+		return &id.BirthDates
+	case tag.PatientID, tag.OtherPatientIDs, tag.MedicalRecordLocator, tag.AccessionNumber, tag.AdmissionID, tag.ServiceEpisodeID,
+		tag.PlacerOrderNumberImagingServiceRequest, tag.FillerOrderNumberImagingServiceRequest, tag.ClinicalTrialSubjectID:
+		return &id.IDs
+	}
+	if e.Tag.Group() == 0x0010 && e.VR == vr.PN {
+		return &id.Names
+	}
+	return nil
+}

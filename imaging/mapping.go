@@ -1,0 +1,81 @@
+package imaging
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+
+	"filmroom/dicom/deid"
+	"filmroom/tasks"
+)
+
+// A Mapped is one image of an export, as it was and as it left.
+type Mapped struct {
+	Name                        string // in the archive
+	PatientID, Pseudonym        string
+	StudyUID, NewStudyUID       string
+	SeriesUID, NewSeriesUID     string
+	InstanceUID, NewInstanceUID string
+}
+
+// Mapping leads the images of an export back to whom they are about. It is never part of the archive, is for
+// the owner of the export alone, administrators not excepted, and is there as long as the archive is: the
+// errors are those of [tasks.Manager.OpenFile].
+func (d *Desk) Mapping(ctx context.Context, p tasks.Person, taskID string) (iter.Seq2[Mapped, error], error) {
+	t, archive, err := d.tasks.OpenFile(ctx, p, taskID)
+	if err != nil {
+		return nil, err
+	}
+	if err := archive.Close(); err != nil {
+		return nil, err
+	}
+	if t.UserID != p.UserID || t.Kind != exportKindName {
+		return nil, tasks.ErrNotFound
+	}
+	var args exportArgs
+	if err := json.Unmarshal(t.Args, &args); err != nil {
+		return nil, fmt.Errorf("mapping of %s: %w", taskID, err)
+	}
+	hidden := &secret{}
+	if err := d.sealer.open(t.ID, t.Sealed, hidden); err != nil {
+		return nil, fmt.Errorf("mapping of %s: %w", taskID, err)
+	}
+	mapped := hidden.mapped
+	if slices.Contains(args.Options, "retainUids") {
+		mapped = func(uid string) string { return uid }
+	}
+	return d.mapping(ctx, taskID, hidden, mapped), nil
+}
+
+// mapped is the UID that stands for another.
+func (s *secret) mapped(uid string) string { return deid.MapUID(s.uidKey(), uid) }
+
+// mapping reads the receipt, batch by batch.
+func (d *Desk) mapping(ctx context.Context, taskID string, hidden *secret, mapped func(string) string) iter.Seq2[Mapped, error] {
+	q := ReceiptQuery{TaskID: taskID, Outcomes: []Outcome{Exported}, After: -1, Limit: batchRows}
+	return func(yield func(Mapped, error) bool) {
+		for {
+			rows, err := d.cfg.Store.Receipts(ctx, q)
+			if err != nil {
+				yield(Mapped{}, err)
+				return
+			}
+			for _, r := range rows {
+				who := hidden.Series[r.SeriesUID]
+				if !yield(Mapped{
+					Name: r.Name, PatientID: who.PatientID, Pseudonym: who.Pseudonym,
+					StudyUID: r.StudyUID, NewStudyUID: mapped(r.StudyUID), SeriesUID: r.SeriesUID, NewSeriesUID: mapped(r.SeriesUID),
+					InstanceUID: r.SOPInstanceUID, NewInstanceUID: mapped(r.SOPInstanceUID),
+				}, nil) {
+					return
+				}
+			}
+			if len(rows) < q.Limit {
+				return
+			}
+			q.After = rows[len(rows)-1].Index
+		}
+	}
+}
