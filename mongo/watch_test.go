@@ -138,7 +138,7 @@ func TestWhatAProcessDidAloneIsNotToldOfLater(t *testing.T) {
 	db := setup(t)
 	s, told := db.Tasks(), []string{}
 	f := follower{store: s, owner: "boot-1", clock: must2(db.Clock(t.Context())), seen: map[string]sighting{},
-		changed: func(t tasks.Task) { told = append(told, t.ID) }}
+		news: tasks.News{Task: func(t tasks.Task) { told = append(told, t.ID) }, Lanes: func() {}}}
 	did(t, f.look(t.Context()))
 	var last tasks.Task
 	for i := range 3 {
