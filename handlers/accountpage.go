@@ -112,6 +112,9 @@ func (s *Server) showAccount(c echo.Context, status int, said views.Notice, left
 	}
 	frame := s.frame(c)
 	frame.Notice = said
+	if left.Webhook == "" {
+		left.Webhook = who(c).WebhookURL
+	}
 	return s.render(c, status, views.AccountPage(views.NewAccount(frame, tokens, left)))
 }
 

@@ -20,6 +20,10 @@ func (s *Server) boardPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.showBoard(c, q)
+}
+
+func (s *Server) showBoard(c echo.Context, q views.BoardQuery) error {
 	ctx, p := c.Request().Context(), who(c).person()
 	page, err := s.cfg.Tasks.List(ctx, p, listQuery(q))
 	if err != nil {
@@ -29,7 +33,11 @@ func (s *Server) boardPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, views.BoardPage(views.NewBoard(s.frame(c), q, page, counts)))
+	bulks, err := s.openBulks(c)
+	if err != nil {
+		return err
+	}
+	return s.render(c, http.StatusOK, views.BoardPage(views.NewBoard(s.frame(c), q, page, counts, bulks...)))
 }
 
 // boardQuery reads the state of a board from its address.

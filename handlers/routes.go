@@ -101,6 +101,18 @@ func (s *Server) pageRoutes() []route {
 		{method: "POST", path: "/tasks/:taskId/retry", access: person, handle: s.retryFromPage},
 		{method: "POST", path: "/tasks/:taskId/dismiss", access: person, handle: s.dismissFromPage},
 
+		{method: "POST", path: "/tasks/:taskId/pause", access: person, handle: s.pauseFromPage},
+		{method: "POST", path: "/tasks/:taskId/resume", access: person, handle: s.resumeFromPage},
+		{method: "POST", path: "/tasks/:taskId/prioritize", access: person, handle: s.prioritizeFromPage},
+		{method: "POST", path: views.BulkURL, access: person, handle: s.bulkFromPage},
+
+		{method: "GET", path: views.LanesURL, access: person, handle: s.lanesPage},
+		{method: "GET", path: views.LanesEventsURL, access: person, handle: s.lanesEvents},
+		{method: "POST", path: views.LanesRetryURL, access: admin, handle: s.retryFailures},
+		{method: "POST", path: "/lanes/:name", access: admin, handle: s.changeLaneFromPage},
+		{method: "POST", path: "/lanes/:name/pause", access: admin, handle: s.pauseLaneFromPage},
+		{method: "POST", path: "/lanes/:name/resume", access: admin, handle: s.resumeLaneFromPage},
+
 		{method: "GET", path: views.LibraryURL, access: person, handle: s.libraryPage},
 		{method: "POST", path: views.LibrarySearchURL, access: person, handle: s.searchLibrary},
 		{method: "GET", path: "/library/series/:seriesId", access: person, handle: s.seriesPage},
@@ -116,6 +128,18 @@ func (s *Server) pageRoutes() []route {
 		{method: "GET", path: views.AccountURL, access: person, handle: s.accountPage},
 		{method: "POST", path: views.TokensURL, access: person, handle: s.createTokenFromPage},
 		{method: "POST", path: "/account/tokens/:id/delete", access: person, handle: s.deleteTokenFromPage},
+		{method: "POST", path: views.AccountWebhookURL, access: person, handle: s.setWebhookFromPage},
+		{method: "POST", path: views.AccountWebhookClearURL, access: person, handle: s.clearWebhookFromPage},
+
+		{method: "GET", path: views.UsersURL, access: admin, handle: s.usersPage},
+		{method: "POST", path: views.UsersURL, access: admin, handle: s.addUserFromPage},
+		{method: "GET", path: "/users/:userId", access: admin, handle: s.userPage},
+		{method: "POST", path: "/users/:userId/disable", access: admin, handle: s.userAction(s.disableFromPage)},
+		{method: "POST", path: "/users/:userId/enable", access: admin, handle: s.userAction(s.enableFromPage)},
+		{method: "POST", path: "/users/:userId/sign-out-everywhere", access: admin, handle: s.userAction(s.endSessionsOf)},
+		{method: "POST", path: "/users/:userId/password", access: admin, handle: s.resetPasswordFromPage},
+		{method: "POST", path: "/users/:userId/tokens/:id/delete", access: admin, handle: s.userAction(s.revoke)},
+		{method: "GET", path: views.AuditURL, access: admin, handle: s.auditPage},
 		{method: "POST", path: views.PasswordURL, access: person, handle: s.changePassword},
 		{method: "POST", path: views.SignOutURL, access: person, handle: s.signOutEverywhere},
 	}

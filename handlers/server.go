@@ -62,6 +62,7 @@ type Server struct {
 	sessions *scs.SessionManager
 	origins  *http.CrossOriginProtection
 	counts   *countCache
+	lanes    lanesCache
 	rations  *rations // nil: as many requests as anybody likes
 	echo     *echo.Echo
 }

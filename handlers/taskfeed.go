@@ -22,7 +22,8 @@ func (s *Server) taskPageEvents(c echo.Context) error {
 	if err := query(c).done(); err != nil {
 		return err
 	}
-	return s.stream(c, tasks.Scope{TaskID: taskID}, &taskPageFeed{s: s, frame: s.frame(c), person: who(c).person(), taskID: taskID})
+	return s.stream(c, tasks.Scope{TaskID: taskID}, &taskPageFeed{s: s, frame: s.frame(c), origin: s.origin(c),
+		person: who(c).person(), taskID: taskID})
 }
 
 type taskPageFeed struct {
@@ -31,6 +32,7 @@ type taskPageFeed struct {
 	frame  views.Frame
 	person tasks.Person
 	taskID string
+	origin string
 
 	status  tasks.Status // as last shown in full
 	phase   string
@@ -81,6 +83,9 @@ func (f *taskPageFeed) whole(ctx context.Context, id string, t tasks.Task) ([]by
 	parts, err := f.s.taskParts(ctx, f.person, t)
 	if err != nil {
 		return nil, err
+	}
+	if parts.Origin = f.origin; parts.Wait != nil {
+		f.set(waitEvery) // a wait changes with other tasks, without news of this one
 	}
 	f.status, f.phase, f.attempt = t.Status, t.Phase, t.Attempt
 	page := views.NewTask(f.frame, t, parts)

@@ -39,6 +39,7 @@ func (s *Server) showTask(c echo.Context, taskID string, f views.ReceiptFilter) 
 	if err != nil {
 		return err
 	}
+	parts.Origin = s.origin(c)
 	if parts.Receipt != nil {
 		if parts.Receipt, err = s.receiptOf(ctx, t.ID, f); err != nil {
 			return err
@@ -52,6 +53,13 @@ func (s *Server) showTask(c echo.Context, taskID string, f views.ReceiptFilter) 
 func (s *Server) taskParts(ctx context.Context, p tasks.Person, t tasks.Task) (parts views.TaskParts, err error) {
 	if parts.Log, parts.LogMore, err = s.newestLines(ctx, p, t.ID); err != nil {
 		return parts, err
+	}
+	w, waits, err := s.cfg.Tasks.Waiting(ctx, p, t)
+	if err != nil {
+		return parts, err
+	}
+	if waits {
+		parts.Wait = &w
 	}
 	parts.Receipt, err = s.receiptOf(ctx, t.ID, views.ReceiptFilter{After: -1})
 	if err == nil && parts.Receipt.Total == 0 && t.Status.Final() {
