@@ -30,10 +30,11 @@ var bulkActions = []struct {
 	{tasks.BulkDismiss, "Dismiss", "that have ended", tasks.Status.Final},
 }
 
-// newBulk offers what makes sense: actions that some of what matches allows, where there are at least two.
+// newBulk offers what makes sense: actions that some of what matches allows, where a filter is set and leaves two
+// at least. Without one "everything" is seldom what anybody means.
 func newBulk(q BoardQuery, page tasks.Page, counts []tasks.Count) Bulk {
 	var b Bulk
-	if page.Total < 2 {
+	if page.Total < 2 || q.filters() == 0 {
 		return b
 	}
 	b.All = "All " + Count(page.Total)

@@ -98,7 +98,7 @@ func NewLanes(f Frame, parts LanesParts) Lanes {
 		p.RunningMore = "and " + Count(more) + " more"
 	}
 	if parts.Abandoned > 0 {
-		p.Abandoned = Plural(parts.Abandoned, "attempt") + " did not stop when asked. Their tasks are settled and nothing they write counts, but they hold memory until this process ends."
+		p.Abandoned = Plural(parts.Abandoned, "attempt") + " did not stop when asked. Nothing of what still comes from there counts, but it takes memory until this process ends."
 	}
 	return p
 }
@@ -107,7 +107,7 @@ func NewLanes(f Frame, parts LanesParts) Lanes {
 func NewLane(f Frame, s tasks.LaneState, h LaneHistory) Lane {
 	l := Lane{
 		Name: s.Lane.Name, Capacity: strconv.Itoa(s.Capacity) + " at once", Paused: s.Paused, State: laneState(s),
-		Rate: laneRate(s.Lane), Waiting: Count(s.Queued), Scheduled: Count(s.Scheduled), Running: Count(s.Processing) + " of " + Count(s.Capacity),
+		Rate: laneRate(s.Lane), Waiting: Count(s.Queued), Scheduled: Count(s.Scheduled), Running: laneRunning(s),
 		Oldest: NewWhen(s.OldestQueuedAt, f.Now), By: s.By, Reason: s.Reason, CanChange: f.User.Admin,
 		Ended: endedChart(s.Lane.Name, h), Waited: waitedChart(s.Lane.Name, h),
 		Typed: LaneForm{Capacity: strconv.Itoa(s.Capacity), Rate: plainNumber(s.Rate)},
@@ -137,6 +137,13 @@ func laneState(s tasks.LaneState) LaneMark {
 	default:
 		return LaneMark{"idle", "Idle", "queued"}
 	}
+}
+
+func laneRunning(s tasks.LaneState) string {
+	if s.Capacity == 0 {
+		return Count(s.Processing)
+	}
+	return Count(s.Processing) + " of " + Count(s.Capacity)
 }
 
 func laneRate(l tasks.Lane) string {

@@ -135,9 +135,12 @@ func waitingFor(t tasks.Task, now time.Time) string {
 		if t.Attempt > 0 {
 			return "Tries again in " + Coarse(wait) + again
 		}
+		if t.Kind == tasks.BulkKind {
+			return "Can be undone until it begins"
+		}
 		return "Starts in " + Coarse(wait)
 	}
-	return "Waiting for a slot in lane " + t.Lane + again
+	return "In lane " + t.Lane + again
 }
 
 func runningAt(t tasks.Task) string {
@@ -166,6 +169,8 @@ func taskTimes(t tasks.Task, now time.Time) []Timed {
 	switch {
 	case t.Status == tasks.StatusProcessing:
 		return []Timed{{Label: "started", When: NewWhen(t.StartedAt, now)}}
+	case t.Kind == tasks.BulkKind && t.Status == tasks.StatusQueued && t.Attempt == 0:
+		return []Timed{{Label: "begins", When: NewWhen(t.AvailableAt, now)}}
 	case !t.Status.Final():
 		return []Timed{{Label: "asked for", When: NewWhen(t.CreatedAt, now)}}
 	}

@@ -1,7 +1,6 @@
 package views
 
 import (
-	"strconv"
 	"time"
 
 	"filmroom/tasks"
@@ -9,14 +8,14 @@ import (
 
 // A Wait says in words why a task has not started.
 type Wait struct {
-	Reason  string // "All 2 slots of lane import are taken."
+	Reason  string // "Others come first: lane import runs 2 tasks at a time"
 	Holder  string // name of the task that it waits for, "" for none or another person's
 	GoTo    string // its page
 	Done    string // how far that is: "62 %", "" unknown
 	Who     string // who holds the task or its lane back
 	Why     string // what they gave as the reason
 	Since   When   // since when they do
-	Place   string // "place 6 in lane import", "" where others do not matter
+	Place   string // "6 in lane import", "" where others do not matter
 	Start   When   // probably; zero: unknown
 	Range   string // "between 3 min and 7 min from now"
 	Unknown bool   // it will start by itself, nobody can say when
@@ -102,20 +101,21 @@ func pausedBy(t tasks.Task, now time.Time) (string, When) {
 }
 
 func waitSlot(lane string, w tasks.Wait) string {
-	if w.Lane.Capacity == 1 {
-		return "Lane " + lane + " runs one task at a time, and one is under way"
+	width := Plural(w.Lane.Capacity, "task") + " at a time"
+	if w.Ahead > 0 {
+		return "Others come first: lane " + lane + " runs " + width
 	}
-	return "Lane " + lane + " runs " + strconv.Itoa(w.Lane.Capacity) + " tasks at a time, and all places are taken"
+	return "Lane " + lane + " runs " + width + ", and no place is free"
 }
 
 func waitPlace(lane string, w tasks.Wait) string {
 	switch {
 	case !w.AheadExact:
-		return "more than " + Plural(w.Ahead, "task") + " of lane " + lane + " before it"
+		return "after more than " + Plural(w.Ahead, "task") + " of lane " + lane
 	case w.Ahead == 0:
 		return "next in lane " + lane
 	default:
-		return "place " + Count(w.Ahead+1) + " in lane " + lane
+		return Count(w.Ahead+1) + " in lane " + lane
 	}
 }
 
