@@ -61,12 +61,12 @@ func (s *Accounts) add(ctx context.Context, u accounts.User, seat string) error 
 }
 
 func docOfUser(u accounts.User, seat string) userDoc {
-	return userDoc{ID: u.ID, User: u, PasswordHash: u.PasswordHash, EmailKey: emailKey(u.Email), Seat: seat}
+	return userDoc{ID: u.ID, User: u, PasswordHash: u.PasswordHash, WebhookURL: u.WebhookURL, WebhookSecret: u.WebhookSecret, EmailKey: emailKey(u.Email), Seat: seat}
 }
 
 func (d userDoc) user() accounts.User {
 	u := d.User
-	u.PasswordHash = d.PasswordHash
+	u.PasswordHash, u.WebhookURL, u.WebhookSecret = d.PasswordHash, d.WebhookURL, d.WebhookSecret
 	return u
 }
 
@@ -107,6 +107,7 @@ func (s *Accounts) UpdateUser(ctx context.Context, u accounts.User) error {
 		result, err := s.db.users.UpdateOne(ctx, with("_id", u.ID), with("$set", bson.D{
 			is("name", u.Name), is("admin", u.Admin), is("passwordHash", u.PasswordHash),
 			is("email", u.Email), is("emailKey", emailKey(u.Email)), is("disabledAt", tasks.Millis(u.DisabledAt)),
+			is("webhookUrl", u.WebhookURL), is("webhookSecret", u.WebhookSecret),
 		}))
 		if err != nil && s.taken(ctx, u) { // asked, because FerretDB 1 has no code for it in an update
 			return accounts.ErrEmailTaken

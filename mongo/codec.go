@@ -66,6 +66,8 @@ type userDoc struct {
 	ID            string `bson:"_id"`
 	accounts.User `bson:",inline"`
 	PasswordHash  string `bson:"passwordHash"`
+	WebhookURL    string `bson:"webhookUrl"`
+	WebhookSecret string `bson:"webhookSecret"`
 	EmailKey      string `bson:"emailKey"` // the address in lower case; unique
 	Seat          string `bson:"seat"`     // firstSeat or the user's own id; unique
 }

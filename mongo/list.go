@@ -33,6 +33,9 @@ func (s *Tasks) List(ctx context.Context, q tasks.Query) (tasks.Page, error) {
 		return page, nil
 	}
 	l := listing{filter, o, q.Cursor, q.Limit, narrow}
+	if o.sort == string(tasks.FirstEndedFirst) && !q.EndedFrom.IsZero() {
+		filter = bson.D{is("$and", bson.A{filter, with("endedAt", with("$gte", q.EndedFrom))})}
+	}
 	rows, more, err := pageOf[taskDoc](ctx, s.db, s.db.tasks, l, tasks.ErrCursor)
 	if err != nil {
 		return tasks.Page{}, wrap(err, "list tasks")
