@@ -18,9 +18,6 @@ var narrow = bson.D{is("journal", 0), is("failures", 0), is("sealed", 0), is("ch
 func (s *Tasks) List(ctx context.Context, q tasks.Query) (tasks.Page, error) {
 	o := taskOrder(q.Sort)
 	filter := taskFilter(q, o)
-	if q.Sort == tasks.FirstEndedFirst && !q.EndedFrom.IsZero() {
-		filter = bson.D{is("$and", bson.A{filter, with("endedAt", with("$gte", q.EndedFrom))})}
-	}
 	page := tasks.Page{TotalExact: true}
 	if !q.NoTotal {
 		n, err := count(ctx, s.db.tasks, filter, tasks.CountLimit)
@@ -33,8 +30,8 @@ func (s *Tasks) List(ctx context.Context, q tasks.Query) (tasks.Page, error) {
 		return page, nil
 	}
 	l := listing{filter, o, q.Cursor, q.Limit, narrow}
-	if o.sort == string(tasks.FirstEndedFirst) && !q.EndedFrom.IsZero() {
-		filter = bson.D{is("$and", bson.A{filter, with("endedAt", with("$gte", q.EndedFrom))})}
+	if q.Sort == tasks.FirstEndedFirst && !q.EndedFrom.IsZero() {
+		filter = bson.D{is("$and", bson.A{filter, with("endedAt", with("$gte", q.EndedFrom.Add(time.Millisecond-1)))})}
 	}
 	rows, more, err := pageOf[taskDoc](ctx, s.db, s.db.tasks, l, tasks.ErrCursor)
 	if err != nil {

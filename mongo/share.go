@@ -162,6 +162,9 @@ func turnID(lane, partition string) string { return lane + "/" + partition }
 
 // learnTurns reads when the partitions of lines were served.
 func (cl *claiming) learnTurns(ctx context.Context, lines []*line) error {
+	if len(lines) < 2 {
+		return nil // alone, it is its turn
+	}
 	var ids []string
 	for _, l := range lines {
 		if _, known := cl.share.turns[l.partition]; !known {
