@@ -45,7 +45,7 @@ func waitedChart(lane string, h LaneHistory) Chart {
 		}
 		values[i], peak, latest = d.Seconds(), max(peak, d), d
 	}
-	c := Chart{ID: laneDOMID(lane) + "-waited", Title: "Wait before the start", Figure: "none", Summary: "No task started in the last hour"}
+	c := Chart{ID: laneDOMID(lane) + "-waited", Title: "Wait to start", Figure: "none", Summary: "No task started in the last hour"}
 	if latest >= 0 {
 		c.Figure, c.Peak = Duration(latest), Duration(peak)
 		c.Summary = "Tasks that started last had waited " + Duration(latest) + ", at most " + Duration(peak) + " in the last hour"

@@ -15,7 +15,7 @@ type Wait struct {
 	Who     string // who holds the task or its lane back
 	Why     string // what they gave as the reason
 	Since   When   // since when they do
-	Place   string // "6 in lane import", "" where others do not matter
+	Place   string // "number 6 in lane import", "" where others do not matter
 	Start   When   // probably; zero: unknown
 	Range   string // "between 3 min and 7 min from now"
 	Unknown bool   // it will start by itself, nobody can say when
@@ -115,7 +115,7 @@ func waitPlace(lane string, w tasks.Wait) string {
 	case w.Ahead == 0:
 		return "next in lane " + lane
 	default:
-		return Count(w.Ahead+1) + " in lane " + lane
+		return "number " + Count(w.Ahead+1) + " in lane " + lane
 	}
 }
 
