@@ -20,10 +20,8 @@ import (
 
 // withAccounts opens the accounts beside a server that may be running, and closes them again.
 func withAccounts(ctx context.Context, at places, do func(*accounts.Service) error) error {
-	var c checker
-	c.places(at)
-	if err := errors.Join(c.mistakes...); err != nil {
-		return usageError{err}
+	if err := checkPlaces(at); err != nil {
+		return err
 	}
 	s, err := openStores(ctx, at, true, slog.Default())
 	if err != nil {

@@ -35,6 +35,8 @@ type grammar struct {
 	Dicom struct {
 		Dump dumpCommand `cmd:"" help:"Print what a DICOM file holds."`
 	} `cmd:"" help:"Look into DICOM files."`
+	Backup  backupCommand  `cmd:"" help:"Copy the whole desk into a directory, also beside a running server."`
+	Restore restoreCommand `cmd:"" help:"Fill an empty data directory from a backup."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

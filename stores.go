@@ -46,7 +46,10 @@ func openStores(ctx context.Context, at places, beside bool, log *slog.Logger) (
 	if err := os.MkdirAll(at.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	db, err := sqlite.Open(ctx, filepath.Join(at.DataDir, "filmroom.db"), sqlite.Options{Beside: beside})
+	if err := checkRestored(at.DataDir); err != nil {
+		return nil, err
+	}
+	db, err := sqlite.Open(ctx, filepath.Join(at.DataDir, databaseName), sqlite.Options{Beside: beside})
 	if err != nil {
 		return nil, err
 	}
@@ -98,13 +101,15 @@ func jumped(by time.Duration) error {
 	return fmt.Errorf("the clock moved by %v against the database server's", by)
 }
 
+const lockName = "lock"
+
 // lockDataDir makes the data directory this process's own until release. The kernel gives the lock back
 // when the process dies, however that happens.
 func lockDataDir(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the data directory: %w", err)
 	}
@@ -133,7 +138,7 @@ const keySize = 32 // bytes
 // deskKey returns the key that seals what exports keep secret, made on the first start. Without it
 // sealed tasks cannot be run again, so one that is damaged is an error and never replaced.
 func deskKey(dir string) ([]byte, error) {
-	path := filepath.Join(dir, "desk.key")
+	path := filepath.Join(dir, keyName)
 	key, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeKey(dir, path); err != nil {
@@ -167,9 +172,5 @@ func makeKey(dir, path string) error {
 	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncDir(dir)
 }
