@@ -41,7 +41,10 @@ func (f *lanesFeed) beat() []byte { return pageBeat }
 
 func (f *lanesFeed) snapshot(ctx context.Context, sub *tasks.Subscription) ([]byte, error) {
 	sub.Join(nil)
-	return f.whole(ctx, sub.LastID())
+	frames, err := f.whole(ctx, sub.LastID())
+	f.clear()
+	f.set(lanesFresh) // what is shared may have been read just before the news that this viewer would have heard
+	return frames, err
 }
 
 func (f *lanesFeed) update(*tasks.Update) []byte {

@@ -73,10 +73,11 @@ func setup(t testing.TB, with ...options) *desk {
 	}
 	imagery := must(imaging.New(images))
 	engine := tasks.Config{Store: db.Tasks(), Results: must(tasks.NewResultDir(filepath.Join(d.dir, "results"))), Logger: logger, SoleOwner: true,
-		Kinds: must(tasks.NewKinds(append(imagery.Kinds(), d.gates.kind())...)), Lanes: map[string]int{"import": 2, "export": 2, "test": 4},
+		Kinds:            must(tasks.NewKinds(append(imagery.Kinds(), d.gates.kind(), tasks.DefineBulk("bulk", func() *tasks.Manager { return d.tasks }))...)),
+		Lanes:            map[string]int{"import": 2, "export": 2, "test": 4, "bulk": 1},
 		ProgressInterval: time.Millisecond, ShutdownGrace: time.Millisecond, AttemptGrace: time.Minute}
 	if o.noRun {
-		engine.Lanes = map[string]int{"import": 0, "export": 0, "test": 0}
+		engine.Lanes = map[string]int{"import": 0, "export": 0, "test": 0, "bulk": 0}
 	}
 	if o.tasks != nil {
 		o.tasks(&engine)
@@ -171,7 +172,7 @@ func (g *gates) of(taskID string) chan step {
 }
 
 func (g *gates) kind() tasks.Kind {
-	k := tasks.Kind{Name: "gate", Lane: "test", Rerunnable: true, Downloadable: "application/zip", Retry: tasks.Retry{MaxAttempts: 1}}
+	k := tasks.Kind{Name: "gate", Lane: "test", Direct: true, Timeout: time.Hour, Rerunnable: true, Downloadable: "application/zip", Retry: tasks.Retry{MaxAttempts: 1}}
 	return tasks.Define(k, func(ctx context.Context, args gateArgs, r *tasks.Run) (tasks.Done, error) {
 		for {
 			select {

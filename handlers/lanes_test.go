@@ -1,0 +1,137 @@
+package handlers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"filmroom/handlers"
+)
+
+type laneAnswer struct {
+	Name               string
+	Capacity, Queued   int
+	Paused             bool
+	Rate               float64
+	Burst              int
+	ChangedBy, Reason  *string
+	Processing         int
+	OldestQueuedAt     *string
+	Scheduled          int
+	ChangedAt          *string
+	AnythingUnexpected *string
+}
+
+func (p *person) lane(name string) laneAnswer {
+	p.t.Helper()
+	var all []laneAnswer
+	p.api("GET", "/api/lanes").wants(http.StatusOK).json(&all)
+	for _, l := range all {
+		if l.Name == name {
+			return l
+		}
+	}
+	p.t.Fatalf("there is no lane %q in %+v", name, all)
+	return laneAnswer{}
+}
+
+func TestAnAdministratorSteersALaneWhileItRuns(t *testing.T) {
+	t.Parallel()
+	d := setup(t, options{noRun: true})
+	ada, root := d.person("ada@example.org"), d.admin("root@example.org")
+	taskID := ada.gate("")
+	if l := ada.lane("test"); l.Capacity != 0 || l.Queued != 1 || l.OldestQueuedAt == nil {
+		t.Errorf("got %+v", l)
+	}
+	var set laneAnswer
+	root.api("PATCH", "/api/lanes/test", jsonBody(fields{"capacity": 1, "reason": "let it go"})).wants(http.StatusOK).json(&set)
+	if set.Capacity != 1 || *set.ChangedBy != root.user.Email || *set.Reason != "let it go" {
+		t.Errorf("set %+v", set)
+	}
+	ada.tell(taskID, step{end: true}) // it started
+	root.api("POST", "/api/lanes/pause").wants(http.StatusOK)
+	if !ada.lane("test").Paused || !ada.lane("import").Paused {
+		t.Error("not all lanes are paused")
+	}
+	var waits submitted
+	ada.api("GET", "/api/tasks/"+ada.gate("")).json(&waits)
+	if w := waits.Waiting; w == nil || w.For != "lane" || !w.Lane.Paused || *w.Lane.ChangedBy != root.user.Email {
+		t.Errorf("waits for %+v", w)
+	}
+	root.api("POST", "/api/lanes/resume", jsonBody(fields{"reason": "done"})).wants(http.StatusOK)
+	if l := ada.lane("test"); l.Paused || *l.Reason != "done" {
+		t.Errorf("resumed %+v", l)
+	}
+}
+
+// Threat: a lane is set to what stops or floods the desk, or by somebody who may not.
+func TestALaneIsSetByAdministratorsAndWithinBounds(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ada, root := d.person("ada@example.org"), d.admin("root@example.org")
+	ada.api("PATCH", "/api/lanes/test", jsonBody(fields{"capacity": 9})).problem(http.StatusForbidden)
+	ada.api("POST", "/api/lanes/pause").problem(http.StatusForbidden)
+	ada.api("POST", "/api/lanes/resume").problem(http.StatusForbidden)
+	ada.page("POST", "/lanes/test", formBody("capacity", "9")).wants(http.StatusForbidden)
+	ada.page("POST", "/lanes/test/pause", formBody("reason", "x")).wants(http.StatusForbidden)
+	ada.page("POST", "/lanes/retry", formBody("key", "x", "until", "1")).wants(http.StatusForbidden)
+	for field, value := range map[string]any{"capacity": -1, "rate": -0.5, "burst": 0} {
+		root.api("PATCH", "/api/lanes/test", jsonBody(fields{field: value})).refuses(field)
+	}
+	root.api("PATCH", "/api/lanes/test", jsonBody(fields{"capacity": 1001})).refuses("capacity")
+	root.api("PATCH", "/api/lanes/test", jsonBody(fields{"reason": "x"})).refuses("capacity")
+	root.api("PATCH", "/api/lanes/nowhere", jsonBody(fields{"capacity": 1})).problem(http.StatusNotFound)
+	a := root.page("POST", "/lanes/test", htmx, formBody("capacity", "many", "rate", "", "burst", "", "reason", "why")).wants(http.StatusUnprocessableEntity)
+	if !strings.Contains(string(a.body), `value="many"`) {
+		t.Error("what was typed is lost")
+	}
+	if l := ada.lane("test"); l.Capacity != 4 || l.Paused || l.ChangedBy != nil {
+		t.Errorf("the lane is now %+v", l)
+	}
+}
+
+func TestThePageOfLanesSteersAndRetries(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ada, root := d.person("ada@example.org"), d.admin("root@example.org")
+	running := ada.external()
+	root.page("POST", "/lanes/test", formBody("capacity", "3", "rate", "0.5", "burst", "2", "reason", "slow disk")).wants(http.StatusSeeOther)
+	if l := ada.lane("test"); l.Capacity != 3 || l.Rate != 0.5 || l.Burst != 2 {
+		t.Errorf("set %+v", l)
+	}
+	root.page("POST", "/lanes/test/pause", htmx, formBody("capacity", "3", "rate", "0.5", "burst", "2", "reason", "")).wants(http.StatusOK)
+	page := string(root.page("GET", "/lanes").wants(http.StatusOK).body)
+	if !strings.Contains(page, "a script") || !strings.Contains(page, ada.user.Email) {
+		t.Error("an administrator does not see what runs")
+	}
+	if page := string(ada.page("GET", "/lanes").wants(http.StatusOK).body); strings.Contains(page, "a script") {
+		t.Error("the page shows everybody's tasks to everybody")
+	}
+	ada.api("POST", running+"/fail", jsonBody(fields{"message": "x"})).wants(http.StatusOK)
+}
+
+// Threat: one script asks so often that nobody else is served.
+func TestACredentialMayAskSoOftenAndNoMore(t *testing.T) {
+	t.Parallel()
+	d := setup(t, options{config: func(c *handlers.Config) { c.Rate, c.Burst = 0.001, 3 }})
+	ada, bob := d.person("ada@example.org"), d.person("bob@example.org")
+	for left := 2; left >= 0; left-- {
+		h := ada.api("GET", "/api/me").wants(http.StatusOK).response.Header
+		if h.Get("RateLimit-Limit") != "3" || h.Get("RateLimit-Remaining") != string(rune('0'+left)) || h.Get("RateLimit-Reset") == "0" {
+			t.Errorf("with %d left told %v", left, h)
+		}
+	}
+	a := ada.api("GET", "/api/me")
+	a.problem(http.StatusTooManyRequests)
+	if a.response.Header.Get("Retry-After") == "" || a.response.Header.Get("RateLimit-Remaining") != "0" {
+		t.Errorf("told %v", a.response.Header)
+	}
+	ada.api("GET", "/api/tasks/"+nowhere, accept("text/event-stream")).problem(http.StatusTooManyRequests)
+	ada.page("GET", "/account").wants(http.StatusOK) // the person is another credential than their token
+	bob.api("GET", "/api/me").wants(http.StatusOK)
+	ada.cookie = ada.signIn()
+	ada.page("GET", "/account").wants(http.StatusOK)
+	ada.page("GET", "/account").wants(http.StatusOK)
+	ada.page("GET", "/account").wants(http.StatusTooManyRequests) // and all their sessions are one
+	d.send("GET", "/healthz").wants(http.StatusOK)
+}
