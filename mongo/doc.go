@@ -19,6 +19,13 @@
 // left of it. The version of accounts rises after the change it tells of: a process that dies between the
 // two has not answered its caller.
 //
+// A claim takes a slot, the lock if the task needs one, and then the task, each in one write. Slots and locks
+// name the task, its token and the revision that the claim's last write demands; one is free when that task
+// has no valid lease under that token and the revision has moved on. A claim that died is overruled by
+// counting its task's revision on, so that a write of it which is still on its way is refused, however late.
+// The settings of a lane hold for claims that begin after they were stored. Which partition was served last
+// is noted after the claim; a crash in between makes one turn less fair and nothing else.
+//
 // Counts of tasks are grouped from an index that holds all that they need: exact, and linear in the number of
 // tasks. Counters beside the tasks could not be exact here, for a crash can come between a move and
 // its counter.

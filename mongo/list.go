@@ -29,10 +29,10 @@ func (s *Tasks) List(ctx context.Context, q tasks.Query) (tasks.Page, error) {
 	if q.Limit == 0 {
 		return page, nil
 	}
-	l := listing{filter, o, q.Cursor, q.Limit, narrow}
 	if q.Sort == tasks.FirstEndedFirst && !q.EndedFrom.IsZero() {
 		filter = bson.D{is("$and", bson.A{filter, with("endedAt", with("$gte", q.EndedFrom.Add(time.Millisecond-1)))})}
 	}
+	l := listing{filter, o, q.Cursor, q.Limit, narrow}
 	rows, more, err := pageOf[taskDoc](ctx, s.db, s.db.tasks, l, tasks.ErrCursor)
 	if err != nil {
 		return tasks.Page{}, wrap(err, "list tasks")
