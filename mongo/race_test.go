@@ -101,6 +101,7 @@ func TestAClaimThatIsOvertakenTakesTheNextTask(t *testing.T) {
 	t.Parallel()
 	db := setup(t)
 	s := db.Tasks()
+	did(t, s.PutLane(t.Context(), tasks.Lane{Name: "import", Capacity: 2, Rev: 1}))
 	claim := func(s *Tasks, token string) tasks.Task {
 		m := tasks.Claimed(taskstest.Lease(token, taskstest.Epoch), taskstest.Epoch)
 		got, err := s.Claim(t.Context(), tasks.Claim{Lane: "import", Limit: 1, Now: taskstest.Epoch, Move: m})
