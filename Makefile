@@ -47,6 +47,7 @@ lint: ## what must be clean besides the tests
 
 test: assets chromium dcmtk lint ## all tests, the browser's too
 	go test -race -count=1 -timeout 8m $(PACKAGES)
+	go test -count=1 -timeout 4m ./sqlite # what takes too long under the race detector and needs it not
 	E2E=1 go test -race -count=1 -timeout 8m ./e2e/...
 
 test-mongo: assets chromium ## the stores and the whole desk on the server at TEST_MONGODB_URI
