@@ -65,21 +65,20 @@ func bulkStatuses(q BoardQuery) []tasks.Status {
 }
 
 // bulkNumber words how many tasks an action would reach: "5", "all" where only the store could count them, ""
-// when there is none.
+// when there is none. What the page counted goes before the counters, which may be some seconds old.
 func bulkNumber(q BoardQuery, page tasks.Page, counts []tasks.Count, statuses []tasks.Status) string {
 	switch {
 	case len(statuses) == 0:
 		return ""
-	case !q.searched():
-		if n := countOf(counts, q, statuses...); n > 0 {
-			return Count(n)
-		}
-		return ""
 	case len(statuses) == len(q.Statuses) && page.TotalExact:
 		return Count(page.Total)
-	default:
+	case q.searched() || len(statuses) == len(q.Statuses):
 		return "all"
 	}
+	if n := countOf(counts, q, statuses...); n > 0 {
+		return Count(n)
+	}
+	return ""
 }
 
 func bulkRows(bulks, shown []tasks.Task, f Frame) []TaskRow {

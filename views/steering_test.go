@@ -124,15 +124,15 @@ func TestActionsOnManyAreOfferedWhereTheyMakeSense(t *testing.T) {
 	}{
 		"without a filter nothing":     {BoardQuery{}, all, nil},
 		"one task has its own buttons": {BoardQuery{Statuses: failed}, tasks.Page{Total: 1, TotalExact: true}, nil},
-		"failed":                       {BoardQuery{Statuses: failed}, all, []string{"Retry 3 that did not succeed", "Dismiss 3 that have ended"}},
-		"waiting":                      {BoardQuery{Statuses: []tasks.Status{tasks.StatusQueued, tasks.StatusPaused}}, all, []string{"Cancel 5 that wait or run"}},
+		"failed":                       {BoardQuery{Statuses: failed}, all, []string{"Retry 1,204 that did not succeed", "Dismiss 1,204 that have ended"}},
+		"waiting":                      {BoardQuery{Statuses: []tasks.Status{tasks.StatusQueued, tasks.StatusPaused}}, tasks.Page{Total: 5, TotalExact: true}, []string{"Cancel 5 that wait or run"}},
 		"a kind":                       {BoardQuery{Kind: "export"}, all, []string{"Cancel 1 that wait or run", "Dismiss 12 that have ended"}},
 		"dismissed are not dismissed":  {BoardQuery{Dismissed: true}, all, []string{"Retry 40 that did not succeed"}},
 		"searched in failed":           {BoardQuery{Statuses: failed, Words: "zip"}, all, []string{"Retry 1,204 that did not succeed", "Dismiss 1,204 that have ended"}},
 		"searched, more than counted":  {BoardQuery{Statuses: failed, Words: "zip"}, tasks.Page{Total: 10000}, []string{"Retry all that did not succeed", "Dismiss all that have ended"}},
 		"searched over every status":   {BoardQuery{Words: "zip"}, all, []string{"Cancel all that wait or run", "Retry all that did not succeed", "Dismiss all that have ended"}},
-		"the cursor is left out of it": {BoardQuery{Statuses: failed, Cursor: "x"}, all, []string{"Retry 3 that did not succeed", "Dismiss 3 that have ended"}},
-		"nothing that the action fits": {BoardQuery{Statuses: []tasks.Status{tasks.StatusCanceled}}, all, nil},
+		"the cursor is left out of it": {BoardQuery{Statuses: failed, Cursor: "x"}, all, []string{"Retry 1,204 that did not succeed", "Dismiss 1,204 that have ended"}},
+		"nothing that the action fits": {BoardQuery{Statuses: []tasks.Status{tasks.StatusFinished}, Dismissed: true}, all, nil},
 	} {
 		var got []string
 		for _, a := range newBulk(c.q, c.page, counts).Actions {
