@@ -70,6 +70,10 @@ func (p *progress) grow(n int64, known bool) {
 func (p *progress) one(bytes int64) {
 	p.value++
 	p.bytes += max(bytes, 0)
+	p.tell()
+}
+
+func (p *progress) tell() {
 	total := p.total
 	if !p.known {
 		total = 0

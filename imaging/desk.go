@@ -46,8 +46,10 @@ type Desk struct {
 	files    *files
 	staging  *staging
 	previews *previews
-	sealer   *sealer
-	tasks    *tasks.Manager
+
+	checkpointEvery int64 // rows of an import between two checkpoints
+	sealer          *sealer
+	tasks           *tasks.Manager
 
 	libraries sync.Map // user id -> library id
 
@@ -60,7 +62,7 @@ const sweepInterval = time.Hour
 // New checks the configuration and makes the directories. Nothing runs before Start.
 func New(cfg Config) (*Desk, error) {
 	cfg.defaults()
-	d := &Desk{cfg: cfg, log: cfg.Logger, stop: func() {}}
+	d := &Desk{cfg: cfg, log: cfg.Logger, stop: func() {}, checkpointEvery: checkpointEvery}
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}

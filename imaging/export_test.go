@@ -17,3 +17,6 @@ const UnreferredFor = unreferredFor
 
 // BatchRows is how many rows an import commits together.
 const BatchRows = batchRows
+
+// SetCheckpointEvery makes imports save how far they are after so many rows.
+func (d *Desk) SetCheckpointEvery(rows int64) { d.checkpointEvery = rows }

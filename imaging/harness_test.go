@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,6 +53,7 @@ type store struct {
 	beforeArrive func(ctx context.Context) error
 	afterArrive  func(ctx context.Context)
 	beforePut    func(ctx context.Context) error
+	rows         atomic.Int64 // of batches
 }
 
 func (s *store) Arrive(ctx context.Context, libraryID, taskID string, batch []imaging.Arrival, others []imaging.Receipt, newID func() string, now time.Time) ([]imaging.Receipt, error) {
@@ -60,6 +62,7 @@ func (s *store) Arrive(ctx context.Context, libraryID, taskID string, batch []im
 			return nil, err
 		}
 	}
+	s.rows.Add(int64(len(batch) + len(others)))
 	rows, err := s.Store.Arrive(ctx, libraryID, taskID, batch, others, newID, now)
 	if s.afterArrive != nil {
 		s.afterArrive(ctx)

@@ -48,6 +48,11 @@ func (d *Desk) importKind() tasks.Kind {
 				d.log.Warn("staged input was left behind until the next sweep", "task", t.ID, "err", err)
 			}
 		},
+		Pruned: func(_ context.Context, t tasks.Task) {
+			if err := d.staging.remove(t.ID); err != nil {
+				d.log.Warn("staged input was left behind until the next sweep", "task", t.ID, "err", err)
+			}
+		},
 	}, d.runImport)
 }
 

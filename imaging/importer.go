@@ -25,6 +25,12 @@ type importer struct {
 
 	batch batch
 	rows  progress
+
+	rules    rules
+	every    int64           // rows between two checkpoints
+	passed   passed          // by the attempt before
+	archives map[place]int64 // opened so far, with their rows
+	saved    int64           // rows of the last checkpoint
 }
 
 // A future is an entry on its way through the workers.
@@ -33,6 +39,7 @@ type future struct {
 	content content // fetched by the walk itself, of an entry that passes by
 	fetched bool
 	taken   taken
+	skipped bool          // its row is stored already; it was not looked at
 	done    chan struct{} // closed when taken is set
 }
 
@@ -43,7 +50,7 @@ func newImporter(ctx context.Context, d *Desk, r *tasks.Run, library string) *im
 	ctx, stop := context.WithCancel(ctx)
 	im := &importer{intake: intake{ctx, d.files, d.log}, store: d.cfg.Store, task: r, library: library, stop: stop, work: make(chan *future)}
 	im.batch.now = d.cfg.Now
-	im.rows.run = r
+	im.rows.run, im.every = r, d.checkpointEvery
 	for range d.cfg.Workers {
 		im.workers.Go(func() {
 			for f := range im.work {
@@ -63,6 +70,9 @@ func (im *importer) run(in *input, l Limits) (err error) {
 		im.batch.drop(im.files)
 	}()
 	if err := im.task.Phase(im.ctx, "unpacking"); err != nil {
+		return err
+	}
+	if err := im.goOn(l); err != nil {
 		return err
 	}
 	im.rows.total, im.rows.known = in.count(l.MaxEntries)
@@ -116,7 +126,7 @@ func (im *importer) expand(a *archive, left budget) (used budget, err error) {
 // that place.
 func (im *importer) drain(entries iter.Seq[entry], open func(*archive, budget) (budget, error)) (err error) {
 	ordered := make(chan *future, window)
-	go im.walk(entries, ordered)
+	go im.walk(entries, im.batch.next, ordered)
 	for f := range ordered {
 		<-f.done
 		if err != nil {
@@ -124,10 +134,12 @@ func (im *importer) drain(entries iter.Seq[entry], open func(*archive, budget) (
 			continue
 		}
 		switch t := f.taken; {
+		case f.skipped:
+			im.pass()
 		case t.err != nil:
 			err = t.err
 		case t.archive != nil:
-			_, err = open(t.archive, t.entry.left)
+			err = im.unpack(t, open)
 		default:
 			err = im.commit(t)
 		}
@@ -141,9 +153,20 @@ func (im *importer) drain(entries iter.Seq[entry], open func(*archive, budget) (
 	return err
 }
 
-// walk sends entries to the workers and, in the same order, to the one that commits. It closes ordered when
-// there are no more, or the work has stopped.
-func (im *importer) walk(entries iter.Seq[entry], ordered chan<- *future) {
+// unpack opens an archive and notes how many rows it had.
+func (im *importer) unpack(t taken, open func(*archive, budget) (budget, error)) error {
+	at := place{im.batch.next, t.entry.depth}
+	im.archives[at] = 0
+	_, err := open(t.archive, t.entry.left)
+	if err == nil {
+		im.archives[at] = im.batch.next - at.row
+	}
+	return err
+}
+
+// walk sends entries to the workers and, in the same order, to the one that commits; the first has the given
+// row. It closes ordered when there are no more, or the work has stopped.
+func (im *importer) walk(entries iter.Seq[entry], row int64, ordered chan<- *future) {
 	defer close(ordered)
 	for e := range entries {
 		f := &future{entry: e, done: make(chan struct{})}
@@ -153,6 +176,9 @@ func (im *importer) walk(entries iter.Seq[entry], ordered chan<- *future) {
 			if f.content, f.taken, done = im.fetch(e); done {
 				close(f.done)
 			}
+		}
+		if row < im.passed.rows {
+			row = im.overtake(f, row)
 		}
 		select {
 		case ordered <- f:
@@ -225,5 +251,5 @@ func (im *importer) flush() error {
 		return fmt.Errorf("store rows: %w", err)
 	}
 	b.clear()
-	return nil
+	return im.save()
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -95,6 +97,7 @@ func (d *desk) killAt(moment int, files []file, want string, reached tasks.Progr
 			hold(ctx)
 		}
 	}
+	d.SetCheckpointEvery(1)
 	id := d.send(files...).ID
 	<-there
 	d.crash()
@@ -108,6 +111,90 @@ func (d *desk) killAt(moment int, files []file, want string, reached tasks.Progr
 	}
 	if left := d.paths("files/tmp"); len(left) > 0 {
 		d.t.Errorf("temporary files are left: %v", left)
+	}
+}
+
+func TestARescuedImportReadsNothingAgainThatIsStored(t *testing.T) {
+	t.Parallel()
+	images := study(phantom.Study{Slices: 4 * imaging.BatchRows})
+	half := 2 * imaging.BatchRows
+	for name, files := range map[string][]file{
+		"loose files": images, "a ZIP": {zipOf("all.zip", images...)}, "a tar.gz": {tarGz("all.tgz", images...)},
+		"archives that are cut off": append([]file{cutAt(tarGz("cut.tgz", images[:99]...), 0.7), cutAt(zipOf("cut.zip", images[:9]...), 0.7), tarGz("one.tgz", images[0])}, images...),
+		"ZIPs in each other":        {images[0], zipOf("some.zip", images[1:half-5]...), zipOf("out.zip", zipOf("in.zip", images[half-5:half+9]...)), zipOf("rest.zip", images[half+9:]...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			quiet := setup(t)
+			whole := quiet.bring(files...)
+			want, rows := quiet.story(whole.ID), len(quiet.receipt(whole.ID))
+			d := setup(t)
+			t.Cleanup(func() { d.stop() })
+			d.SetCheckpointEvery(1)
+			there, batches := make(chan struct{}), 0
+			d.store.beforeArrive = func(ctx context.Context) error {
+				if batches++; batches == 3 {
+					close(there)
+					<-ctx.Done()
+				}
+				return ctx.Err()
+			}
+			id := d.send(files...).ID
+			<-there
+			d.crash()
+			if name == "loose files" { // so that none can be read again unnoticed
+				d.spoil(id, images[:half])
+			}
+			d.start()
+			task := d.finish(id)
+			if got := d.story(id); got != want {
+				t.Errorf("the story differs:\n%s\nwant\n%s", got, want)
+			}
+			if again := d.store.rows.Load(); again != int64(rows-half) {
+				t.Errorf("%d of %d files were taken in again, want the %d that were not stored", again, rows, rows-half)
+			}
+			if task.Progress != whole.Progress {
+				t.Errorf("progress is %+v, want %+v", task.Progress, whole.Progress)
+			}
+		})
+	}
+}
+
+// spoil wipes the staged bytes of the first files of a transfer.
+func (d *desk) spoil(id string, files []file) {
+	d.t.Helper()
+	size := 0
+	for _, f := range files {
+		size += len(f.data)
+	}
+	staged, err := os.OpenFile(filepath.Join(d.cfg.DataDir, "staging", id, "data"), os.O_WRONLY, 0)
+	check(d.t, err)
+	_, err = staged.WriteAt(make([]byte, size), 0)
+	check(d.t, errors.Join(err, staged.Close()))
+}
+
+func TestACheckpointUnderOtherLimitsIsNotUsed(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.t.Cleanup(func() { d.stop() })
+	d.SetCheckpointEvery(1)
+	there, batches := make(chan struct{}), 0
+	d.store.beforeArrive = func(ctx context.Context) error {
+		if batches++; batches == 2 {
+			close(there)
+			<-ctx.Done()
+		}
+		return ctx.Err()
+	}
+	images := study(phantom.Study{Slices: 2 * imaging.BatchRows})
+	id := d.send(zipOf("all.zip", images...)).ID
+	<-there
+	d.crash()
+	d.cfg.Limits.MaxEntries = 10 // the archive is one refused row now
+	d.start()
+	d.finish(id)
+	if rows := d.receipt(id); rows[0].Outcome != imaging.Refused || d.store.rows.Load() != 1 {
+		t.Errorf("the first of %d rows is %+v after %d were taken in again", len(rows), rows[0], d.store.rows.Load())
 	}
 }
 
