@@ -88,14 +88,19 @@ func TestTheSteeringPagesAreAccessibleInBothThemesAndOnAPhone(t *testing.T) {
 	kim := d.newAdmin("kim@example.org")
 	var me struct{ UserID string }
 	kim.want(200, &me, "GET", "/api/me", nil)
-	kim.end(kim.bringIn([]byte("PK\x03\x04 no archive at all")))
-	kim.end(kim.bringIn([]byte("PK\x03\x04 no archive either")))
+	for i := range 2 {
+		var failed task
+		kim.want(201, &failed, "POST", "/api/tasks", map[string]any{"kind": "external", "name": "Nightly report"})
+		kim.want(200, nil, "POST", "/api/tasks/"+failed.TaskID+"/fail", map[string]any{"message": fmt.Sprintf("The archive was silent for %d min.", i+3)})
+	}
 	b := d.open().signIn("kim@example.org")
 	b.visit("/lanes")
 	b.fill("#lane-export form", map[string]string{"reason": "later"}, "Pause")
 	b.until("the pause", `document.querySelector("#lane-export-live[data-state=paused]")`)
 	kim.finished(kim.bringIn(study(t, 1, 4, 32)))
 	waits := kim.takeOut(kim.library()[0].SeriesID)
+	b.visit("/lanes")
+	b.reads("failures that are alike, as one", "#lanes-failures .row", "2 tasks")
 	for name, path := range map[string]string{
 		"lanes": "/lanes", "users": "/users", "user": "/users/" + me.UserID, "audit": "/audit", "audit, nothing matches": "/audit?action=exported&from=2001-01-01&to=2001-01-02",
 		"a task that waits": "/tasks/" + waits, "a filtered board": "/?status=error", "account": "/account",
