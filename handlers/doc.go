@@ -10,6 +10,9 @@
 // and write, so that a slow transfer may last but a stalled one may not; a panic becomes an answer; headers
 // forbid what the desk does not need; writes from other sites are refused; then it is found out who asks.
 //
+// What programs may ask of the scheduler is bounded in bounds.go, how often anybody may ask in ratelimit.go, and what
+// people do that others may have to answer for is noted in audit.go: with our ids, never with a patient's name.
+//
 // An event stream, stream.go, begins with a snapshot that is joined to the news without a seam, and ends
 // within a second when the session, token or account that opened it ends, and at once when the desk stops.
 package handlers

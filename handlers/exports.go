@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"filmroom/accounts"
 	"filmroom/imaging"
 	"filmroom/views"
 )
@@ -52,6 +53,7 @@ func (s *Server) mapping(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s.audit(c, accounts.ActDownloaded, taskID, "identities")
 	asFile(c, "text/csv; charset=utf-8", "identities-of-"+taskID+".csv")
 	c.Response().WriteHeader(http.StatusOK)
 	lines := csv.NewWriter(c.Response())

@@ -33,6 +33,11 @@ func TestWhatIsSomebodyElsesDoesNotExist(t *testing.T) {
 		{"PATCH", "/api/tasks/%", taskID, jsonBody(map[string]bool{"dismissed": true})},
 		{"POST", "/api/tasks/%/cancel", taskID, nil},
 		{"POST", "/api/tasks/%/retry", taskID, nil},
+		{"POST", "/api/tasks/%/pause", taskID, nil},
+		{"POST", "/api/tasks/%/resume", taskID, nil},
+		{"POST", "/api/tasks/%/prioritize", taskID, jsonBody(map[string]int{"priority": 200})},
+		{"POST", "/api/tasks/%/progress", taskID, jsonBody(map[string]int{"value": 1})},
+		{"POST", "/api/tasks/%/finish", taskID, jsonBody(map[string]string{"message": "x"})},
 		{"GET", "/api/tasks/%/download", taskID, nil},
 		{"GET", "/api/tasks/%/receipt", taskID, nil},
 		{"GET", "/api/tasks/%/log", taskID, nil},
@@ -56,6 +61,8 @@ func TestWhatIsSomebodyElsesDoesNotExist(t *testing.T) {
 	for _, path := range []string{"/tasks/" + taskID, "/library/series/" + series.SeriesID} {
 		bob.page("GET", path).wants(http.StatusNotFound)
 	}
+	bob.page("POST", "/tasks/"+taskID+"/pause").wants(http.StatusNotFound)
+	bob.page("POST", "/tasks/"+taskID+"/prioritize", formBody("priority", "200")).wants(http.StatusNotFound)
 	bob.page("POST", "/tasks/"+taskID+"/dismiss", formBody("dismissed", "true")).wants(http.StatusNotFound)
 	bob.page("POST", "/library/take-out", formBody("seriesIds", series.SeriesID)).wants(http.StatusNotFound)
 	var still taskAnswer
