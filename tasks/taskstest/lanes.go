@@ -25,9 +25,12 @@ var laneScenarios = []scenario{
 	{"an external lease outlives the process", externalLeasesOutlive},
 }
 
-var contendedLanes = []scenario{
-	{"many claimers never hold more than the capacity", capacityHoldsAtOnce},
-	{"many claimers never hold one lock twice", locksHoldAtOnce},
+// contendedLanes has many claimers fight over a part of so many tasks.
+func contendedLanes(fight int) []scenario {
+	return []scenario{
+		{"many claimers never hold more than the capacity", func(t *testing.T, s tasks.Store) { capacityHoldsAtOnce(t, s, fight/8) }},
+		{"many claimers never hold one lock twice", func(t *testing.T, s tasks.Store) { locksHoldAtOnce(t, s, fight/16) }},
+	}
 }
 
 // lane stores a lane as it is to be, over what is there.
@@ -268,65 +271,60 @@ func externalLeasesOutlive(t *testing.T, s tasks.Store) {
 	}
 }
 
-func capacityHoldsAtOnce(t *testing.T, s tasks.Store) {
+func capacityHoldsAtOnce(t *testing.T, s tasks.Store, n int) {
 	lane(t, s, "wide", 3)
-	const n = 60
 	for range n {
 		insert(t, s, Queued(In("wide")))
 	}
-	var running, most, ran atomic.Int64
-	together(8, func(claimer int) {
-		for i := 0; ran.Load() < n; i++ {
-			got, err := s.Claim(t.Context(), tasks.Claim{Lane: "wide", Limit: 4, Now: Epoch, Move: func(t *tasks.Task) error {
-				return tasks.Claimed(Lease(claimerToken(claimer, i)+t.ID, Epoch), Epoch)(t)
-			}})
-			if err != nil {
-				t.Errorf("claim: %v", err)
-				return
-			}
-			now := running.Add(int64(len(got)))
-			for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
-			}
-			for _, one := range got {
-				running.Add(-1)
-				ran.Add(1)
-				if _, err := s.Update(t.Context(), one, tasks.Finished(one.Lease.Token, tasks.Outcome{}, Epoch)); err != nil {
-					t.Errorf("finish: %v", err)
-				}
-			}
+	var running, most atomic.Int64
+	drainTogether(t, s, n, func(got []tasks.Task) {
+		now := running.Add(int64(len(got)))
+		for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
 		}
-	})
-	if ran.Load() != n || most.Load() > 3 {
-		t.Errorf("%d of %d ran, %d at once in a lane of 3", ran.Load(), n, most.Load())
+	}, func() { running.Add(-1) })
+	if most.Load() > 3 {
+		t.Errorf("%d ran at once in a lane of 3", most.Load())
 	}
 }
 
-func locksHoldAtOnce(t *testing.T, s tasks.Store) {
+func locksHoldAtOnce(t *testing.T, s tasks.Store, n int) {
 	lane(t, s, "wide", 9)
-	const n = 30
 	for range n {
 		insert(t, s, Queued(In("wide"), func(t *tasks.Task) { t.LockKey = "key" }))
 	}
-	var held, ran atomic.Int64
+	var held atomic.Int64
+	drainTogether(t, s, n, func(got []tasks.Task) {
+		if held.Add(int64(len(got))) > 1 {
+			t.Error("two tasks hold one lock")
+		}
+	}, func() { held.Add(-1) })
+}
+
+// drainTogether has eight claimers run n tasks of the lane wide to their ends. started is called with what
+// each claim got, ending before each task's end is stored: what both count is never more than what runs.
+func drainTogether(t *testing.T, s tasks.Store, n int, started func([]tasks.Task), ending func()) {
+	var ran atomic.Int64
+	var failed atomic.Bool
 	together(8, func(claimer int) {
-		for i := 0; ran.Load() < n; i++ {
+		for i := 0; ran.Load() < int64(n) && !failed.Load(); i++ {
 			got, err := s.Claim(t.Context(), tasks.Claim{Lane: "wide", Limit: 4, Now: Epoch, Move: func(t *tasks.Task) error {
 				return tasks.Claimed(Lease(claimerToken(claimer, i)+t.ID, Epoch), Epoch)(t)
 			}})
-			if err != nil {
-				t.Errorf("claim: %v", err)
-				return
-			}
+			started(got)
 			for _, one := range got {
-				if held.Add(1) > 1 {
-					t.Error("two tasks hold one lock")
-				}
-				held.Add(-1)
+				ending()
 				ran.Add(1)
-				if _, err := s.Update(t.Context(), one, tasks.Finished(one.Lease.Token, tasks.Outcome{}, Epoch)); err != nil {
-					t.Errorf("finish: %v", err)
+				if _, end := s.Update(t.Context(), one, tasks.Finished(one.Lease.Token, tasks.Outcome{}, Epoch)); end != nil {
+					err = end
 				}
+			}
+			if err != nil {
+				failed.Store(true) // what it held stays held: the others would wait for ever
+				t.Errorf("claimer %d: %v", claimer, err)
 			}
 		}
 	})
+	if got := ran.Load(); got != int64(n) {
+		t.Errorf("%d of %d ran", got, n)
+	}
 }

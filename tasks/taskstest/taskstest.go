@@ -55,7 +55,8 @@ func Test(t *testing.T, h Harness) {
 		if !h.Contention {
 			t.Skip("this backend's conditional writes are not atomic, so races prove nothing here")
 		}
-		runAll(t, slices.Concat(contended(cmp.Or(h.Fight, 500)), contendedLanes), h.New)
+		fight := cmp.Or(h.Fight, 500)
+		runAll(t, slices.Concat(contended(fight), contendedLanes(fight)), h.New)
 	})
 }
 
