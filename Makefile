@@ -55,7 +55,10 @@ test-mongo: assets chromium ## the stores and the whole desk on the server at TE
 	go test -race -count=1 -timeout 10m ./mongo/...
 	E2E=1 go test -race -count=1 -timeout 10m ./e2e/...
 
-soak: ## kill -9 a hundred times; not in CI
+FUZZED = dicom:FuzzRead dicom:FuzzWrite dicom:FuzzCharset dicom/deid:FuzzApply dicom/preview:FuzzRender
+
+soak: ## kill -9 a hundred times, fuzz 60 s a target; not in CI
+	for t in $(FUZZED); do go test -run '^$$' -fuzz "^$${t#*:}$$" -fuzztime 60s -fuzzminimizetime 20x ./$${t%:*}; done
 	SOAK=1 go test -count=1 -timeout 60m -v -run 'TestSoak' ./e2e/
 
 bench: ## one table of what the desk does in a second

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/term"
 
 	"filmroom/accounts"
-	"filmroom/dicom"
 )
 
 // withAccounts opens the accounts beside a server that may be running, and closes them again.
@@ -164,26 +163,4 @@ func withUser(ctx context.Context, at places, email string, do func(*accounts.Se
 		}
 		return nil
 	})
-}
-
-type dumpCommand struct {
-	File  string `arg:"" type:"existingfile" help:"A DICOM file."`
-	Names bool   `help:"Show also what may name a person."`
-}
-
-func (c *dumpCommand) Run(s streams) error {
-	f, err := os.Open(c.File)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	file, err := dicom.Parse(f, info.Size())
-	if err != nil {
-		return err
-	}
-	return dicom.Dump(s.out, file, dicom.DumpOptions{Names: c.Names})
 }

@@ -31,10 +31,8 @@ type grammar struct {
 		Disable userDisable `cmd:"" help:"End an account's right to be used, its sessions and streams with it."`
 		Enable  userEnable  `cmd:"" help:"Let a disabled account be used again."`
 	} `cmd:"" help:"Manage accounts, also beside a running server."`
-	Token tokenCommand `cmd:"" help:"Make an API token and print it alone."`
-	Dicom struct {
-		Dump dumpCommand `cmd:"" help:"Print what a DICOM file holds."`
-	} `cmd:"" help:"Look into DICOM files."`
+	Token   tokenCommand   `cmd:"" help:"Make an API token and print it alone."`
+	Dicom   dicomCommands  `cmd:"" help:"Look into DICOM files, check and de-identify them, without a desk."`
 	Backup  backupCommand  `cmd:"" help:"Copy the whole desk into a directory, also beside a running server."`
 	Restore restoreCommand `cmd:"" help:"Fill an empty data directory from a backup."`
 	Version versionCommand `cmd:"" help:"Print the version."`

@@ -29,6 +29,7 @@ func TestBench(t *testing.T) {
 	}{
 		{"start", benchStart},
 		{"images", benchImages},
+		{"dicom", benchDICOM},
 		{"viewers", benchViewers},
 		{"packages", benchPackages},
 	} {
@@ -207,6 +208,8 @@ func (v *watchers) close() []time.Duration {
 type figure struct{ row, pkg, bench, unit string }
 
 var figures = []figure{
+	{"DICOM headers read from page cache, one core", "./dicom", "BenchmarkHeader", "files/s"},
+	{"allocations for de-identifying a CT file, reading and writing it", "./dicom/deid", "BenchmarkDeidentifyToFile", "allocs/op"},
 	{"tasks submitted one by one from 8 callers (SQLite)", "./sqlite", "BenchmarkEngineSubmit8Callers", "tasks/s"},
 	{"tasks submitted one by one from 256 callers (SQLite)", "./sqlite", "BenchmarkEngineSubmit256Callers", "tasks/s"},
 	{"tasks that do nothing, drained (SQLite)", "./sqlite", "BenchmarkEngineDrain", "tasks/s"},

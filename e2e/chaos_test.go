@@ -82,21 +82,20 @@ func (p *program) round(archive []byte, out []string, receipt []byte) {
 	p.desk.kill()
 	meddled()
 	p.desk.start()
-	p.t.Logf("killed after %v", moment)
-
 	for _, l := range p.lanes() {
 		if l.Processing > mostAtOnce {
 			p.t.Errorf("lane %s runs %d tasks after the restart, more than were ever let", l.Name, l.Processing)
 		}
 		p.want(http.StatusOK, nil, "PATCH", "/api/lanes/"+l.Name, map[string]any{"capacity": 2, "paused": false, "reason": "chaos is over"})
 	}
-	p.finished(imported)
+	again := p.finished(imported).Attempt - 1
 	p.endedOnce(imported)
 	if got := p.receipt(imported); !bytes.Equal(got, receipt) {
 		p.t.Errorf("the receipt differs from that of a desk that nobody killed:\n%s", firstDifference(got, receipt))
 	}
 	for i, id := range exports {
 		ended := p.end(id)
+		again += max(0, ended.Attempt-1)
 		p.endedOnce(id)
 		switch {
 		case ended.Status == "finished":
@@ -106,6 +105,7 @@ func (p *program) round(archive []byte, out []string, receipt []byte) {
 		}
 	}
 	eventually(p.t, "the staged files to go", func() bool { return p.desk.files("staging") == 0 })
+	p.t.Logf("killed after %v: %d tasks began again", moment, again)
 }
 
 // meddle changes lanes and cancels tasks until the returned function is called. The desk may die under it.

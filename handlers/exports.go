@@ -57,13 +57,13 @@ func (s *Server) mapping(c echo.Context) error {
 	asFile(c, "text/csv; charset=utf-8", "identities-of-"+taskID+".csv")
 	c.Response().WriteHeader(http.StatusOK)
 	lines := csv.NewWriter(c.Response())
-	lines.UseCRLF = true // RFC 4180
-	_ = lines.Write([]string{"name", "patientId", "newPatientId", "studyUid", "newStudyUid", "seriesUid", "newSeriesUid", "sopInstanceUid", "newSopInstanceUid"})
+	lines.UseCRLF = true                   // RFC 4180
+	_ = lines.Write(imaging.MappedColumns) // kept until Flush, whose error counts
 	for row, err := range rows {
 		if err != nil {
 			return err
 		}
-		line := []string{row.Name, row.PatientID, row.Pseudonym, row.StudyUID, row.NewStudyUID, row.SeriesUID, row.NewSeriesUID, row.InstanceUID, row.NewInstanceUID}
+		line := row.Fields()
 		for i := range line {
 			line[i] = inert(line[i])
 		}

@@ -20,6 +20,14 @@ type Mapped struct {
 	InstanceUID, NewInstanceUID string
 }
 
+// MappedColumns are the names of a Mapped's fields, as programs read them.
+var MappedColumns = []string{"name", "patientId", "newPatientId", "studyUid", "newStudyUid", "seriesUid", "newSeriesUid", "sopInstanceUid", "newSopInstanceUid"}
+
+// Fields are the values of MappedColumns.
+func (m *Mapped) Fields() []string {
+	return []string{m.Name, m.PatientID, m.Pseudonym, m.StudyUID, m.NewStudyUID, m.SeriesUID, m.NewSeriesUID, m.InstanceUID, m.NewInstanceUID}
+}
+
 // Mapping leads the images of an export back to whom they are about. It is never part of the archive, is for
 // the owner of the export alone, administrators not excepted, and is there as long as the archive is: the
 // errors are those of [tasks.Manager.OpenFile].
@@ -42,15 +50,17 @@ func (d *Desk) Mapping(ctx context.Context, p tasks.Person, taskID string) (iter
 	if err := d.sealer.open(t.ID, t.Sealed, hidden); err != nil {
 		return nil, fmt.Errorf("mapping of %s: %w", taskID, err)
 	}
-	mapped := hidden.mapped
-	if slices.Contains(args.Options, "retainUids") {
-		mapped = func(uid string) string { return uid }
-	}
-	return d.mapping(ctx, taskID, hidden, mapped), nil
+	return d.mapping(ctx, taskID, hidden, hidden.mapping(args.Options)), nil
 }
 
-// mapped is the UID that stands for another.
-func (s *secret) mapped(uid string) string { return deid.MapUID(s.uidKey(), uid) }
+// mapping gives the UID that stands for another under the options that are on.
+func (s *secret) mapping(options []string) func(uid string) string {
+	if slices.Contains(options, "retainUids") {
+		return func(uid string) string { return uid }
+	}
+	key := s.uidKey()
+	return func(uid string) string { return deid.MapUID(key, uid) }
+}
 
 // mapping reads the receipt, batch by batch.
 func (d *Desk) mapping(ctx context.Context, taskID string, hidden *secret, mapped func(string) string) iter.Seq2[Mapped, error] {

@@ -20,10 +20,10 @@ func newCurls(t tasks.Task, origin string) []Curl {
 	origin = orElse(origin, "https://YOUR-DESK")
 	curls := []Curl{{"Read this task", curl("", origin+"/api"+TaskURL(t.ID))}}
 	if !t.Status.Final() {
-		curls = append(curls, Curl{"Follow its progress", curl("--no-buffer", origin+"/api"+TaskEventsURL(t.ID))})
+		curls = append(curls, Curl{"Follow its progress", curl("--no-buffer --header 'Accept: text/event-stream'", origin+"/api"+TaskURL(t.ID))})
 	}
 	switch {
-	case t.Kind == "import", t.Kind == "external", len(t.Sealed) > 0:
+	case t.Kind == "import", t.Kind == tasks.ExternalKind, len(t.Sealed) > 0:
 	case t.Kind == "export":
 		curls = append(curls, Curl{"Take out the same again", curlJSON(origin+"/api/exports", t.Args)})
 	default:

@@ -56,7 +56,7 @@ func newFailureGroup(key string, items []tasks.Task, now time.Time) FailureGroup
 	people := map[string]bool{}
 	for _, t := range items {
 		people[t.UserID] = true
-		if t.Status.Retryable() {
+		if canRetry(t) {
 			g.IDs = append(g.IDs, t.ID)
 		}
 	}

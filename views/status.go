@@ -32,7 +32,7 @@ func KindWord(kind string) string {
 		return "Many at once"
 	case "webhook":
 		return "Webhook"
-	case "external":
+	case tasks.ExternalKind:
 		return "External"
 	default:
 		return kind

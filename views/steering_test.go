@@ -47,6 +47,15 @@ func TestATaskThatCannotBeRetriedIsShownAndNotCounted(t *testing.T) {
 	}
 }
 
+func TestTheDeskOffersToRetryNothingThatOthersRun(t *testing.T) {
+	t.Parallel()
+	theirs := failedTask(1, "why", tasks.CauseError)
+	theirs.Kind = tasks.ExternalKind
+	if g := GroupFailures([]tasks.Task{theirs}, galleryNow)[0]; NewTaskRow(theirs, galleryNow).CanRetry || g.Retry != "" || len(g.IDs) != 0 {
+		t.Errorf("%+v", g)
+	}
+}
+
 func TestHistoryCountsEndsAndWaitsByMinute(t *testing.T) {
 	t.Parallel()
 	task := func(endedAgo, startedAgo, waited time.Duration) tasks.Task {

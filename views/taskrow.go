@@ -60,7 +60,7 @@ func NewTaskRow(t tasks.Task, now time.Time) TaskRow {
 		Canceling:  t.Status == tasks.StatusProcessing && !t.CancelRequestedAt.IsZero(),
 		Dismissed:  t.Dismissed,
 		CanDismiss: t.Status.Final() && !t.Dismissed,
-		CanRetry:   t.Status.Retryable(),
+		CanRetry:   canRetry(t),
 	}
 	row.CanCancel = !t.Status.Final() && !row.Canceling
 	row.Undo = t.Kind == tasks.BulkKind && t.Status == tasks.StatusQueued && t.Attempt == 0
@@ -85,6 +85,10 @@ func broughtIn(t tasks.Task) bool {
 	return t.Kind == "import" && t.Status == tasks.StatusFinished &&
 		json.Unmarshal(t.Result, &result) == nil && result.Outcomes[imaging.Imported] > 0
 }
+
+// canRetry reports whether the desk could run t again. Work that another program does only that program can begin
+// anew.
+func canRetry(t tasks.Task) bool { return t.Status.Retryable() && t.Kind != tasks.ExternalKind }
 
 // DOMID is the id of the row's element, which partials aim at.
 func (r TaskRow) DOMID() string { return "task-" + r.ID }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"filmroom/dicom/phantom"
+)
+
+// folderOf has two small images, and a note that is none.
+func folderOf(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	s := phantom.Study{Slices: 2, Size: 16, Patient: "Secretone^Ada", PatientID: "SECRET-1"}
+	for i := range s.Files() {
+		var b bytes.Buffer
+		if err := s.Write(i, &b); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("secret%d.dcm", i)), b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func ran(t *testing.T, want int, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	if got := program(args, strings.NewReader(""), &out, &out); got != want {
+		t.Fatalf("%v ended with %d, want %d: %s", args, got, want, out.String())
+	}
+	return out.String()
+}
+
+// everything is what stands in a folder, by name.
+func everything(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		fmt.Fprintf(&all, "%s\n%s\n", strings.TrimPrefix(path, dir), data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+func TestAFolderIsDeidentifiedFromTheCommandLine(t *testing.T) {
+	t.Parallel()
+	in, to := folderOf(t), t.TempDir()
+	first, second, key, mapping := filepath.Join(to, "a"), filepath.Join(to, "b"), filepath.Join(to, "key"), filepath.Join(to, "who.csv")
+	ran(t, 0, "dicom", "deidentify", in, first, "--key", key, "--mapping", mapping, "--option", "shiftDates")
+	ran(t, 0, "dicom", "deidentify", in, second, "--key", key, "--option", "shiftDates")
+	all := everything(t, first)
+	if strings.Contains(strings.ToUpper(all), "SECRET") || !strings.Contains(all, filepath.FromSlash("/P0001/ST001/SE001/IM000002.dcm")) {
+		t.Error("what was written tells a name, or has other names than numbers")
+	}
+	if all != everything(t, second) {
+		t.Error("two runs under one key differ")
+	}
+	if who, err := os.ReadFile(mapping); err != nil || strings.Count(string(who), "SECRET-1") != 2 {
+		t.Errorf("who is who: %q, %v", who, err)
+	}
+	ran(t, 0, "dicom", "verify", first)
+	ran(t, 2, "dicom", "deidentify", in, first) // it is there already
+	ran(t, 2, "dicom", "deidentify", in, filepath.Join(in, "x"))
+	ran(t, 2, "dicom", "deidentify", in, filepath.Join(to, "c"), "--option", "unheardOf")
+}
+
+func TestWhatCannotBeReadStaysBehindAndIsNamed(t *testing.T) {
+	t.Parallel()
+	in, to := folderOf(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(in, "note.txt"), []byte("no image"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := ran(t, 1, "dicom", "deidentify", in, filepath.Join(to, "out"))
+	if !strings.Contains(said, "note.txt: left out") || !strings.Contains(said, "2 of 3 files written, 1 left out") {
+		t.Errorf("said %q", said)
+	}
+	if said = ran(t, 1, "dicom", "verify", in); !strings.Contains(said, "note.txt: ") || !strings.Contains(said, "1 of 3 files") {
+		t.Errorf("said %q", said)
+	}
+	ran(t, 0, "dicom", "deidentify", filepath.Join(in, "secret0.dcm"), filepath.Join(to, "one.dcm"))
+	ran(t, 1, "dicom", "deidentify", filepath.Join(in, "note.txt"), filepath.Join(to, "two.dcm"))
+	left, err := os.ReadDir(to)
+	if err != nil || len(left) != 2 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
