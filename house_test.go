@@ -27,7 +27,6 @@ var mayImport = map[string][]string{
 	"mongo":    {"tasks", "imaging", "accounts"},
 	"sqlite":   {"tasks", "imaging", "accounts"},
 	"e2e":      {},
-	"deps":     {},
 	"":         {"tasks", "imaging", "accounts", "handlers", "views", "static", "mongo", "sqlite", "dicom"},
 }
 
