@@ -32,6 +32,11 @@ func withAccounts(ctx context.Context, at places, do func(*accounts.Service) err
 	return errors.Join(err, s.close(context.WithoutCancel(ctx)))
 }
 
+// noted writes what was done here into the audit log. Who did it the desk cannot know.
+func noted(ctx context.Context, service *accounts.Service, action, target string) {
+	service.Audit(ctx, accounts.AuditEntry{Action: action, Target: target, Note: "on the command line"})
+}
+
 type userAdd struct {
 	Email string `arg:"" help:"Their address."`
 	Name  string `help:"How they are called."`
@@ -46,6 +51,7 @@ func (c *userAdd) Run(ctx context.Context, at places, s streams) error {
 	return withAccounts(ctx, at, func(service *accounts.Service) error {
 		u, err := service.AddUser(ctx, c.Email, c.Name, password, c.Admin)
 		if err == nil {
+			noted(ctx, service, accounts.ActUserAdded, u.ID)
 			_, err = fmt.Fprintln(s.out, u.ID)
 		}
 		return err
@@ -123,7 +129,11 @@ type userDisable struct {
 
 func (c *userDisable) Run(ctx context.Context, at places) error {
 	return withUser(ctx, at, c.Email, func(service *accounts.Service, u accounts.User) error {
-		return service.Disable(ctx, u.ID)
+		err := service.Disable(ctx, u.ID)
+		if err == nil {
+			noted(ctx, service, accounts.ActUserDisabled, u.ID)
+		}
+		return err
 	})
 }
 
@@ -133,7 +143,11 @@ type userEnable struct {
 
 func (c *userEnable) Run(ctx context.Context, at places) error {
 	return withUser(ctx, at, c.Email, func(service *accounts.Service, u accounts.User) error {
-		return service.Enable(ctx, u.ID)
+		err := service.Enable(ctx, u.ID)
+		if err == nil {
+			noted(ctx, service, accounts.ActUserEnabled, u.ID)
+		}
+		return err
 	})
 }
 
@@ -144,8 +158,9 @@ type tokenCommand struct {
 
 func (c *tokenCommand) Run(ctx context.Context, at places, s streams) error {
 	return withUser(ctx, at, c.Email, func(service *accounts.Service, u accounts.User) error {
-		_, text, err := service.CreateToken(ctx, u.ID, c.Name)
+		token, text, err := service.CreateToken(ctx, u.ID, c.Name)
 		if err == nil {
+			noted(ctx, service, accounts.ActTokenCreated, token.ID)
 			_, err = fmt.Fprintln(s.out, text)
 		}
 		return err

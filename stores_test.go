@@ -2,12 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"filmroom/accounts"
 )
 
 func TestADataDirectoryBelongsToOneDesk(t *testing.T) {
@@ -118,6 +123,31 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	code, out, _ = filmroom(t, dir, "", "user", "list")
 	if code != 0 || !strings.Contains(out, email+"        admin") {
 		t.Errorf("list printed (%d)\n%s", code, out)
+	}
+}
+
+func TestWhatTheCommandLineDoesIsAudited(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const email = "ada@example.org"
+	for _, args := range [][]string{{"user", "add", email}, {"token", email}, {"user", "disable", email}, {"user", "enable", email}, {"user", "list"}} {
+		if code, _, errs := filmroom(t, dir, "correct horse battery\n", args...); code != 0 {
+			t.Fatal(errs)
+		}
+	}
+	s, err := openStores(t.Context(), places{DataDir: dir}, true, slog.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close(context.Background())
+	page, err := s.accounts.Audit(t.Context(), accounts.AuditQuery{})
+	var actions []string
+	for _, e := range page.Items {
+		actions = append(actions, e.Action)
+	}
+	want := []string{accounts.ActUserEnabled, accounts.ActUserDisabled, accounts.ActTokenCreated, accounts.ActUserAdded}
+	if err != nil || !slices.Equal(actions, want) {
+		t.Errorf("the log holds %q (%v), want %q", actions, err, want)
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	chaosImages = 300
-	mostAtOnce  = 4 // what chaos ever sets a lane's capacity to
+	chaosImages = 600 // enough to be killed in the middle of
+	mostAtOnce  = 4   // what chaos ever sets a lane's capacity to
 )
 
 // TestChaos kills a desk while it imports and exports, while its lanes are changed and tasks canceled, and
@@ -77,7 +77,7 @@ func (p *program) round(archive []byte, out []string, receipt []byte) {
 	exports := []string{p.takeOut(out...), p.takeOut(out[0]), p.takeOut(out[1]), p.takeOut(out...)}
 	imported := p.bringIn(archive)
 	meddled := p.meddle(exports[2:])
-	moment := time.Duration(rand.Int64N(int64(800 * time.Millisecond)))
+	moment := time.Duration(rand.Int64N(int64(200 * time.Millisecond)))
 	<-time.After(moment) // nothing is waited for: the moment is random
 	p.desk.kill()
 	meddled()
@@ -126,7 +126,7 @@ func (p *program) meddle(victims []string) (stop func()) {
 			case 0:
 				p.try("POST", "/api/tasks/"+victims[rand.IntN(len(victims))]+"/cancel", nil)
 			case 1:
-				p.try("PATCH", "/api/lanes/"+lane, map[string]any{"paused": rand.IntN(2) == 0, "reason": "chaos"})
+				p.try("PATCH", "/api/lanes/"+lane, map[string]any{"paused": rand.IntN(4) == 0, "reason": "chaos"})
 			default:
 				p.try("PATCH", "/api/lanes/"+lane, map[string]any{"capacity": rand.IntN(mostAtOnce + 1), "reason": "chaos"})
 			}

@@ -129,7 +129,11 @@ func TestTheMappingIsAFileOfItsOwn(t *testing.T) {
 		t.Error("the task's page does not lead to it")
 	}
 	d.person("bob@example.org").api("GET", "/api/tasks/"+taskID+"/mapping").problem(http.StatusNotFound)
-	d.admin("root@example.org").api("GET", "/api/tasks/"+taskID+"/mapping").problem(http.StatusNotFound)
+	root := d.admin("root@example.org")
+	root.api("GET", "/api/tasks/"+taskID+"/mapping").problem(http.StatusNotFound)
+	if _, read := root.actions("&action=downloaded&target=" + taskID); len(read.Items) == 0 || read.Items[0].Note != "identities" {
+		t.Errorf("that the identities were read stands nowhere: %+v", read)
+	}
 	ada.api("GET", "/api/tasks/"+series.TaskID+"/mapping").problem(http.StatusNotFound)
 	ada.api("GET", "/api/tasks/"+taskID+"/mapping?x=1").refuses("x")
 }
