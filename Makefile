@@ -59,6 +59,7 @@ FUZZED = dicom:FuzzRead dicom:FuzzWrite dicom:FuzzCharset dicom/deid:FuzzApply d
 
 soak: ## kill -9 a hundred times, fuzz 60 s a target; not in CI
 	for t in $(FUZZED); do go test -run '^$$' -fuzz "^$${t#*:}$$" -fuzztime 60s -fuzzminimizetime 20x ./$${t%:*}; done
+	go test -count=1 -timeout 30m -run AgreeWithTheModel ./sqlite -rapid.checks=400 -rapid.steps=50
 	SOAK=1 go test -count=1 -timeout 60m -v -run 'TestSoak' ./e2e/
 
 bench: ## one table of what the desk does in a second

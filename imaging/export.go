@@ -3,6 +3,8 @@ package imaging
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,7 +88,7 @@ func (d *Desk) Export(ctx context.Context, p tasks.Person, request ExportRequest
 	if err != nil {
 		return tasks.Task{}, err
 	}
-	return d.tasks.Submit(ctx, p, tasks.Spec{ID: id, Kind: exportKindName, Name: exportName(args), Args: args, Sealed: sealed})
+	return d.tasks.Submit(ctx, p, tasks.Spec{ID: id, Kind: exportKindName, Name: exportName(args), Args: args, Sealed: sealed, LockKey: lockKey(p, args.Key)})
 }
 
 const maxExportName = 200
@@ -189,4 +191,14 @@ func compile(profile string, on []string) (*deid.Plan, error) {
 		return nil, errors.New("unknown option")
 	}
 	return deid.Compile(profile, options)
+}
+
+// lockKey is the lock of exports under one kept key: they run one after the other, so that what they agree
+// about is never made twice at once. Others need none.
+func lockKey(p tasks.Person, key string) string {
+	if key == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(p.UserID + "\n" + key))
+	return "deid/" + hex.EncodeToString(sum[:])
 }

@@ -235,8 +235,8 @@ func TestWhatATaskWaitsForIsExplained(t *testing.T) {
 			all = append(all, b.submit())
 		}
 		first, second := all[1], all[2]
-		if w := wait(second.ID); w.For != tasks.WaitsForSlot || w.Ahead != 2 || w.Start.Sub(time.Now()) != 15*time.Second {
-			t.Errorf("waits for %s behind %d, starts in %s; want a slot, 2 and 15 s", w.For, w.Ahead, w.Start.Sub(time.Now()))
+		if w := wait(second.ID); w.For != tasks.WaitsForSlot || w.Ahead != 2 || time.Until(w.Start) != 15*time.Second {
+			t.Errorf("waits for %s behind %d, starts in %s; want a slot, 2 and 15 s", w.For, w.Ahead, time.Until(w.Start))
 		}
 		if w := wait(first.ID); w.Ahead != 1 {
 			t.Errorf("the first is behind %d", w.Ahead)
