@@ -25,9 +25,8 @@ func join(t *testing.T, name, owner string) process {
 	p := process{store: open(t, name).Tasks(), told: make(chan tasks.Task, 1000), lanes: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() {
-		ended <- p.store.Watch(ctx, owner, tasks.News{Task: func(t tasks.Task) { p.told <- t }, Lanes: p.hear})
-	}()
+	news := tasks.News{Task: func(t tasks.Task) { p.told <- t }, Lanes: p.hear}
+	go func() { ended <- p.store.Watch(ctx, owner, news) }()
 	p.leave = func() {
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
