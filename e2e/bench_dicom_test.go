@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -38,8 +37,7 @@ func benchDICOM(t *testing.T, tab *table) {
 			tab.add(what, "not installed")
 			return
 		}
-		took, peak := timed(t, out, args)
-		tab.add(what, "%.0f files/s, peak at most %d MiB", images/took.Seconds(), peak>>20)
+		tab.add(what, "%.0f files/s", images/timed(t, out, args).Seconds())
 	}
 	row("de-identify 500 CT files, one core", binary, "dicom", "deidentify", in, out, "--workers", "1")
 	if cert, err := certificate(dir); err == nil {
@@ -51,9 +49,8 @@ func benchDICOM(t *testing.T, tab *table) {
 	row("the same with dcmdump", append([]string{"dcmdump"}, names...)...)
 }
 
-// timed runs a command three times on one core and returns the median and the largest peak of memory, in bytes;
-// that of this process before it became the command counts in it.
-func timed(t *testing.T, out string, args []string) (median time.Duration, peak int64) {
+// timed runs a command three times on one core and returns the median.
+func timed(t *testing.T, out string, args []string) time.Duration {
 	t.Helper()
 	var took []time.Duration
 	for range 3 {
@@ -70,10 +67,9 @@ func timed(t *testing.T, out string, args []string) (median time.Duration, peak 
 			t.Fatalf("%s: %v\n%.500s", args[0], err, said)
 		}
 		took = append(took, time.Since(began))
-		peak = max(peak, c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10)
 	}
 	slices.Sort(took)
-	return took[1], peak
+	return took[1]
 }
 
 // certificate makes what gdcmanon asks for: it keeps what it removes, encrypted.

@@ -104,7 +104,7 @@ func benchImages(t *testing.T, tab *table) {
 func benchViewers(t *testing.T, tab *table) {
 	for _, n := range []int{1000, 10_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			d := startDesk(t, nil)
+			d := startDesk(t, settings{"API_RATE": "-1"}) // one person opens them all
 			d.pin(t)
 			p := d.newPerson("ada@example.org")
 			id := p.finished(p.bringIn(study(t, 1, 10, 16))).TaskID
