@@ -44,8 +44,8 @@ type Options struct {
 	// Readers is how many reads may run at once; 0 means two.
 	Readers int
 
-	tuning   tuning           // for tests that take the ways of large lists
-	prepared func(sql string) // for the test that reads query plans
+	tuning  tuning                       // for tests that take the ways of large lists
+	planned func(sql string, again bool) // for the test of query plans
 }
 
 // tuning says when lists change their ways.
@@ -124,7 +124,7 @@ const settings = `
 	PRAGMA cell_size_check = ON;`
 
 func connect(path string, o Options) (*lite.Conn, error) {
-	c, err := lite.Open(path, o.BusyTimeout, o.prepared)
+	c, err := lite.Open(path, o.BusyTimeout, o.planned)
 	if err != nil {
 		return nil, err
 	}

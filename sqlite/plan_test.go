@@ -28,16 +28,20 @@ func everyQueryHasAnIndex(t *testing.T, all []string) {
 	}
 }
 
-// statements gathers what connections prepare.
+// statements gathers what connections plan.
 type statements struct {
-	mu  sync.Mutex
-	sql map[string]bool
+	mu    sync.Mutex
+	sql   map[string]bool
+	again map[string]int
 }
 
-func (s *statements) add(sql string) {
+func (s *statements) add(sql string, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sql[sql] = true
+	if again {
+		s.again[sql]++
+	}
 }
 
 func explain(t *testing.T, c *lite.Conn, sql string) string {

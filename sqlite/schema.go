@@ -27,7 +27,7 @@ func migrate(c *lite.Conn, beside bool) (err error) {
 	if version, err := schemaVersion(c); err != nil || version == newest {
 		return err
 	}
-	if err := c.Do("BEGIN IMMEDIATE"); err != nil {
+	if err := c.Exec("BEGIN IMMEDIATE"); err != nil { // not kept: the schema it was planned for is about to go
 		return err
 	}
 	defer func() {

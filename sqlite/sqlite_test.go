@@ -17,9 +17,9 @@ import (
 // TestStores runs the suites, and then reads the plans of all that they made the stores ask.
 func TestStores(t *testing.T) {
 	t.Parallel()
-	heard := &statements{sql: map[string]bool{}}
+	heard := &statements{sql: map[string]bool{}, again: map[string]int{}}
 	t.Run("suites", func(t *testing.T) {
-		suites(t, Options{prepared: heard.add}, true)
+		suites(t, Options{planned: heard.add}, true)
 	})
 	// Large lists take ways of their own, to which the suites' small ones come by these. They differ in
 	// what one caller gets, so the race detector, which makes SQLite twenty times slower, can do without.
@@ -28,9 +28,14 @@ func TestStores(t *testing.T) {
 			break
 		}
 		t.Run("as with large lists", func(t *testing.T) {
-			suites(t, Options{prepared: heard.add, tuning: tune}, false)
+			suites(t, Options{planned: heard.add, tuning: tune}, false)
 		})
 	}
+	t.Run("no statement is planned twice", func(t *testing.T) {
+		for sql, n := range heard.again {
+			t.Errorf("planned %d times more: %s", n, sql)
+		}
+	})
 	t.Run("every query has an index", func(t *testing.T) {
 		if raceDetector {
 			t.Skip("not all queries were asked under the race detector")

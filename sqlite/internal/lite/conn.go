@@ -14,20 +14,29 @@ import (
 
 // A Conn is one connection. It belongs to one goroutine at a time.
 type Conn struct {
-	db       *sqlite.Conn
-	stmts    map[string]*Stmt
-	prepared func(sql string)
+	db      *sqlite.Conn
+	stmts   map[string]*Stmt
+	planned func(sql string, again bool)
+	plans   int // parts of plans so far, counted when there is somebody to tell
 }
 
-// Open opens or creates the database file and waits up to busy for locks of other connections. prepared,
-// when not nil, is told of each statement once; a test that reads query plans listens there.
-func Open(path string, busy time.Duration, prepared func(sql string)) (*Conn, error) {
+// Open opens or creates the database file and waits up to busy for locks of other connections. planned,
+// when not nil, is told of each statement when SQLite plans it: once, and again when it does so again. A test of
+// query plans listens there.
+func Open(path string, busy time.Duration, planned func(sql string, again bool)) (*Conn, error) {
 	db, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
 	if err != nil {
 		return nil, err
 	}
 	db.SetBusyTimeout(busy)
-	return &Conn{db: db, stmts: map[string]*Stmt{}, prepared: prepared}, nil
+	c := &Conn{db: db, stmts: map[string]*Stmt{}, planned: planned}
+	if planned == nil {
+		return c, nil
+	}
+	return c, db.SetAuthorizer(sqlite.AuthorizeFunc(func(sqlite.Action) sqlite.AuthResult {
+		c.plans++
+		return sqlite.AuthResultOK
+	}))
 }
 
 // Close ends the connection; an open transaction is rolled back.

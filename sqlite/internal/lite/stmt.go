@@ -20,6 +20,7 @@ import (
 type Stmt struct {
 	c      *Conn
 	p      *sqlite.Stmt // nil when it could not be prepared
+	sql    string
 	params int
 	arg    int  // the last argument bound
 	col    int  // the next column to read
@@ -44,15 +45,20 @@ func (c *Conn) Stmt(sql string) *Stmt {
 	return s
 }
 
+// SQLite looks into the values of parameters when it plans: of a bare "LIMIT ?", and of "status = ?" because
+// partial indexes name statuses. It then plans the statement anew whenever another value is bound, which costs
+// several times what the statement does. Behind a plus it does not look.
+var settled = strings.NewReplacer("LIMIT ?", "LIMIT ?+0", "status = ?", "status = +?")
+
 func (c *Conn) prepare(sql string) *Stmt {
-	p, err := c.db.Prepare(strings.TrimSpace(sql))
+	p, err := c.db.Prepare(settled.Replace(strings.TrimSpace(sql)))
 	if err != nil {
 		return &Stmt{c: c, err: err}
 	}
-	if c.prepared != nil {
-		c.prepared(sql)
+	if c.planned != nil {
+		c.planned(sql, false)
 	}
-	return &Stmt{c: c, p: p, params: p.BindParamCount()}
+	return &Stmt{c: c, p: p, sql: sql, params: p.BindParamCount()}
 }
 
 // bind gives the next argument, unless the statement has failed already.
@@ -132,7 +138,11 @@ func (s *Stmt) Next() bool {
 		panic(fmt.Sprintf("sqlite: %d arguments for %d parameters", s.arg, s.params))
 	}
 	s.active, s.col = true, 0
+	plans := s.c.plans
 	row, err := s.p.Step()
+	if s.c.plans != plans {
+		s.c.planned(s.sql, true)
+	}
 	if row {
 		return true
 	}
