@@ -191,6 +191,7 @@ func (d *desk) serve(ctx context.Context) error {
 		defer cancel()
 		_ = d.manager.Stop(ctx) // the step "tasks" waits for this call and has its error
 	})
+	d.down.add("event streams", stepWithin, handler.Drain)
 	ln, err := d.listen(ctx, "requests", "LISTEN", d.cfg.Listen, d.cfg.ShutdownGrace, server)
 	if err != nil {
 		return err

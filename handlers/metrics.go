@@ -19,6 +19,7 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	bytes    *prometheus.CounterVec
+	sent     prometheus.Counter // of bytes: event streams count what they send as they go
 	streams  prometheus.Gauge
 	lag      prometheus.Histogram
 	waited   *prometheus.HistogramVec
@@ -48,6 +49,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		attempts: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "filmroom_attempt_seconds",
 			Help: "Time attempts took, by how they ended.", Buckets: prometheus.ExponentialBuckets(0.01, 4, 10)}, []string{"kind", "lane", "end"}),
 	}
+	m.sent = m.bytes.WithLabelValues("out")
 	registry.MustRegister(m.requests, m.seconds, m.bytes, m.streams, m.lag, m.waited, m.attempts)
 	return m
 }
@@ -78,7 +80,7 @@ func (m *Metrics) request(c echo.Context, took time.Duration) {
 		m.seconds.WithLabelValues(method, name).Observe(took.Seconds())
 	}
 	m.bytes.WithLabelValues("in").Add(float64(trafficOf(c).in.Load()))
-	m.bytes.WithLabelValues("out").Add(float64(res.Size))
+	m.sent.Add(float64(res.Size))
 }
 
 // Follow adds what the engine and its store know at the moment of a scrape.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -64,10 +65,12 @@ type Server struct {
 	counts   *countCache
 	lanes    lanesCache
 	rations  *rations // nil: as many requests as anybody likes
+	streams  sync.WaitGroup
 	echo     *echo.Echo
 }
 
-// New makes a Server. It starts nothing: every goroutine it ever has belongs to a request.
+// New makes a Server. It starts nothing: every goroutine it ever has belongs to a request, or to the event
+// stream that one became; see [Server.Drain].
 func New(cfg Config) (*Server, error) {
 	if cfg.Tasks == nil || cfg.Desk == nil || cfg.Accounts == nil {
 		return nil, errors.New("handlers: Tasks, Desk and Accounts must be set")

@@ -94,6 +94,7 @@ func setup(t testing.TB, with ...options) *desk {
 		check(t, d.tasks.Stop(ctx))
 		noRedirects.CloseIdleConnections()
 		d.web.Close()
+		check(t, d.server.Drain(ctx))
 		d.accounts.Close()
 		check(t, imagery.Stop(ctx))
 	})

@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
+	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -30,62 +34,119 @@ type feed interface {
 	beat() []byte
 }
 
-// A stream is one viewer's connection. What it keeps while it waits is all on the heap, in small frames: of the
-// stacks of ten thousand streams every hundred bytes are a megabyte.
+// A stream is one viewer's connection, taken over from the HTTP server once the request is understood and its
+// right proved. Ten thousand of them wait at once: what the server keeps for a request (buffers, headers, the
+// stack of its handlers) would be most of a stream's memory, and copying through it much of an event's cost.
 type stream struct {
 	feed
 	sub       *tasks.Subscription
 	ended     <-chan struct{} // what the viewer proved to be with has ended
 	release   func()          // of ended
-	res       *echo.Response
-	control   *http.ResponseController
+	conn      net.Conn
+	patience  time.Time // until then a write may take: a viewer who does not read is let go
 	heartbeat time.Duration
 	metrics   *Metrics
 	now       func() time.Time
 }
 
 // stream follows what scope names until the viewer leaves, loses the right to, or has heard everything, or the
-// desk stops. Errors before the first byte are answers like any other's.
+// desk stops. Errors before the first byte are answers like any other's; afterwards the stream is on its own, and
+// the request is over for whoever counts and logs it.
 func (s *Server) stream(c echo.Context, scope tasks.Scope, f feed) error {
 	st := s.newStream(c, scope, f)
-	defer st.close()
-	err := st.begin(c.Request().Context())
+	first, err := st.snapshot(c.Request().Context(), st.sub)
 	if err == nil {
-		err = st.run(c.Request().Context())
+		st.conn, err = takeOver(c)
 	}
-	if errors.Is(err, errViewerGone) {
-		return nil
+	if err != nil {
+		st.close()
+		return err
 	}
-	return err
+	first = append(streamHeader(c.Response().Header()), first...)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.streams.Go(func() { st.watch(cancel) })
+	s.streams.Go(func() { s.follow(ctx, st, first) })
+	return nil
 }
 
 func (s *Server) newStream(c echo.Context, scope tasks.Scope, f feed) *stream {
 	v := who(c)
 	ended, release := s.cfg.Accounts.Watch().Add(v.credential)
 	s.cfg.Metrics.streams.Inc()
-	return &stream{feed: f, sub: s.cfg.Tasks.Subscribe(v.person(), scope), ended: ended, release: release, res: c.Response(),
-		control: http.NewResponseController(c.Response()), heartbeat: s.cfg.Heartbeat, metrics: s.cfg.Metrics, now: s.now}
+	return &stream{feed: f, sub: s.cfg.Tasks.Subscribe(v.person(), scope), ended: ended, release: release,
+		heartbeat: s.cfg.Heartbeat, metrics: s.cfg.Metrics, now: s.now}
+}
+
+// takeOver gets the connection for the stream, with all deadlines gone.
+func takeOver(c echo.Context) (net.Conn, error) {
+	conn, _, err := http.NewResponseController(c.Response()).Hijack()
+	if err != nil {
+		return nil, fmt.Errorf("an event stream needs a connection of its own: %w", err)
+	}
+	c.Response().Status = http.StatusOK // for those who count and log
+	return conn, nil
+}
+
+// streamHeader is the head of the answer. Its body ends with the connection (RFC 9112, section 6.3), so that an
+// event goes out as it is, the same bytes to each viewer.
+func streamHeader(h http.Header) []byte {
+	h.Set("Content-Type", eventStreamType)
+	h.Set("X-Accel-Buffering", "no") // tells a proxy on the way not to keep events back
+	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	h.Set("Connection", "close")
+	b := bytes.NewBufferString("HTTP/1.1 200 OK\r\n")
+	_ = h.Write(b) // into memory
+	b.WriteString("\r\n")
+	return b.Bytes()
+}
+
+// follow is the life of a stream. It has no handler above it that would survive a panic for it.
+func (s *Server) follow(ctx context.Context, st *stream, first []byte) {
+	defer st.close()
+	defer func() {
+		if v := recover(); v != nil {
+			s.log.Error("an event stream broke", "error", fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+		}
+	}()
+	err := st.send(first)
+	if err == nil {
+		err = st.run(ctx)
+	}
+	if err != nil && !errors.Is(err, errViewerGone) {
+		s.log.Error("an event stream ended early", "error", err)
+	}
+}
+
+// Drain waits for the event streams to end, which the HTTP server's own shutdown no longer knows of. They do when
+// the engine stops. To be called after that shutdown, when no stream can begin any more.
+func (s *Server) Drain(ctx context.Context) error {
+	drained := make(chan struct{})
+	go func() {
+		s.streams.Wait()
+		close(drained)
+	}()
+	select {
+	case <-drained:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (s *stream) close() {
 	s.sub.Close()
 	s.release()
 	s.metrics.streams.Dec()
+	if s.conn != nil {
+		_ = s.conn.Close() // also ends watch
+	}
 }
 
-// begin sends the header, which tells a proxy on the way not to keep events back, and the snapshot.
-func (s *stream) begin(ctx context.Context) error {
-	first, err := s.snapshot(ctx, s.sub)
-	if err != nil {
-		return err
-	}
-	s.res.Header().Set("Content-Type", eventStreamType)
-	s.res.Header().Set("X-Accel-Buffering", "no")
-	if w, ok := s.res.Writer.(*pacedWriter); ok {
-		w.idle = s.heartbeat // a viewer who does not read for so long is let go
-	}
-	s.res.WriteHeader(http.StatusOK)
-	return s.send(first)
+// watch calls gone when the viewer leaves. After its request a client has nothing to say: one that does is let
+// go as well.
+func (s *stream) watch(gone func()) {
+	defer gone()
+	_, _ = s.conn.Read(make([]byte, 1))
 }
 
 var comment = []byte(":\n\n")
@@ -123,7 +184,7 @@ var errViewerGone = errors.New("the viewer has gone")
 func (s *stream) more(ctx context.Context) error {
 	frames, err := s.refresh(ctx)
 	if err != nil {
-		return err
+		return gone(ctx, err)
 	}
 	return s.send(frames)
 }
@@ -134,17 +195,16 @@ func (s *stream) news(ctx context.Context) error {
 	if lagged {
 		frames, err := s.snapshot(ctx, s.sub)
 		if err != nil {
-			return err
+			return gone(ctx, err)
 		}
 		return s.send(frames)
 	}
+	var frames []byte
 	for _, u := range updates {
-		if _, err := s.res.Write(s.update(u)); err != nil {
-			return errViewerGone
-		}
+		frames = join(frames, s.update(u))
 	}
-	if s.control.Flush() != nil {
-		return errViewerGone
+	if err := s.send(frames); err != nil {
+		return err
 	}
 	now := s.now()
 	for _, u := range updates {
@@ -153,8 +213,35 @@ func (s *stream) news(ctx context.Context) error {
 	return nil
 }
 
+// join adds a frame to those before it. A frame alone is sent as it is: it is everybody's, and not to be written to.
+func join(frames, frame []byte) []byte {
+	if frames == nil {
+		return slices.Clip(frame)
+	}
+	return append(frames, frame...)
+}
+
+// gone tells what failed for a viewer who left meanwhile from what failed by itself.
+func gone(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errViewerGone
+	}
+	return err
+}
+
+// send writes at once. A viewer has between one and two heartbeats to read; moving the deadline with each of ten
+// thousand writes would cost more than it tells.
 func (s *stream) send(frames []byte) error {
-	if _, err := s.res.Write(frames); err != nil || s.control.Flush() != nil {
+	if len(frames) == 0 {
+		return nil
+	}
+	if now := time.Now(); s.patience.Sub(now) < s.heartbeat {
+		s.patience = now.Add(2 * s.heartbeat)
+		_ = s.conn.SetWriteDeadline(s.patience) // fails on a connection that is closed, as the write then does
+	}
+	n, err := s.conn.Write(frames)
+	s.metrics.sent.Add(float64(n))
+	if err != nil {
 		return errViewerGone
 	}
 	return nil
