@@ -68,6 +68,10 @@ func decodeJSON(c echo.Context, into any) error {
 	if err != nil {
 		return err
 	}
+	return decodeObject(body, into)
+}
+
+func decodeObject(body []byte, into any) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {
 		return jsonFault(err)

@@ -15,19 +15,22 @@ import (
 	"filmroom/views"
 )
 
+// exportRequest is an imaging.ExportRequest as JSON.
+type exportRequest struct {
+	SeriesIDs       []string                   `json:"seriesIds"`
+	Profile         string                     `json:"profile"`
+	Options         map[string]json.RawMessage `json:"options"`
+	Name            string                     `json:"name"`
+	Confirm         string                     `json:"confirm"`
+	Pseudonyms      map[string]string          `json:"pseudonyms"`
+	PseudonymPrefix string                     `json:"pseudonymPrefix"`
+	PixelsReviewed  []string                   `json:"pixelsReviewed"`
+	Blackout        map[string][][]int         `json:"blackout"`
+	Key             string                     `json:"key"`
+}
+
 func (s *Server) createExport(c echo.Context) error {
-	var given struct {
-		SeriesIDs       []string                   `json:"seriesIds"`
-		Profile         string                     `json:"profile"`
-		Options         map[string]json.RawMessage `json:"options"`
-		Name            string                     `json:"name"`
-		Confirm         string                     `json:"confirm"`
-		Pseudonyms      map[string]string          `json:"pseudonyms"`
-		PseudonymPrefix string                     `json:"pseudonymPrefix"`
-		PixelsReviewed  []string                   `json:"pixelsReviewed"`
-		Blackout        map[string][][]int         `json:"blackout"`
-		Key             string                     `json:"key"`
-	}
+	var given exportRequest
 	if err := decodeJSON(c, &given); err != nil {
 		return err
 	}

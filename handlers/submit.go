@@ -41,7 +41,6 @@ type submission struct {
 // elsewhere are kinds that have a way in of their own.
 var elsewhere = map[string]string{
 	"import":       "files are brought in with POST /api/series",
-	"export":       "series are taken out with POST /api/exports",
 	tasks.BulkKind: "actions on many tasks are submitted with POST /api/tasks/bulk",
 	"webhook":      "webhooks are set with PUT /api/me/webhook and sent by the desk",
 }
@@ -70,6 +69,9 @@ func (s *Server) submitTask(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if status == http.StatusCreated {
+		s.auditSubmitted(c, t)
+	}
 	c.Response().Header().Set("Location", "/api"+views.TaskURL(t.ID))
 	if wait > 0 {
 		if t, err = s.awaitEnd(c, t.ID, wait); err != nil {
@@ -95,6 +97,9 @@ func (s *Server) specOf(ctx context.Context, person tasks.Person, given submissi
 	if len(given.Args) == 0 {
 		spec.Args = json.RawMessage("{}")
 	}
+	if given.Kind == exportKind {
+		return s.exportSpecOf(ctx, p, person, k, given, spec)
+	}
 	p.arguments(k, spec.Args.(json.RawMessage))
 	if given.Kind == tasks.ExternalKind {
 		p.nothingToSchedule(given)
@@ -110,13 +115,13 @@ func (s *Server) kindOf(name string) (tasks.Kind, error) {
 		return tasks.Kind{}, nil
 	}
 	k, known := s.cfg.Tasks.Kind(name)
-	if known && k.Direct {
+	if known && (k.Direct || name == exportKind) {
 		return k, nil
 	}
 	if where, ok := elsewhere[name]; ok {
 		return k, invalid("kind", "cannot be submitted here: "+where)
 	}
-	return k, invalid("kind", mustBe(append(s.cfg.Tasks.DirectKinds(), tasks.ExternalKind)))
+	return k, invalid("kind", mustBe(append(s.cfg.Tasks.DirectKinds(), exportKind, tasks.ExternalKind)))
 }
 
 // place submits, or finds what stands for the same already.
@@ -139,9 +144,9 @@ func (s *Server) place(ctx context.Context, p tasks.Person, spec tasks.Spec) (ta
 // asksTheSame compares a task with what is asked for under its key. What a move may have changed since is compared
 // where no such move stands in the journal.
 func (s *Server) asksTheSame(t tasks.Task, spec tasks.Spec) bool {
-	had, err1 := tasks.Canonical(t.Args)
-	asked, err2 := tasks.Canonical(spec.Args.(json.RawMessage))
-	if err1 != nil || err2 != nil || string(had) != string(asked) {
+	had, err1 := asked(t.Kind, t.Args)
+	now, err2 := asked(spec.Kind, spec.Args.(json.RawMessage))
+	if err1 != nil || err2 != nil || string(had) != string(now) {
 		return false
 	}
 	if t.Kind != spec.Kind || t.Name != spec.Name || t.LockKey != spec.LockKey || t.Timeout != spec.Timeout ||

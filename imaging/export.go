@@ -46,11 +46,22 @@ type exportArgs struct {
 
 	Blackout map[string][][]int `json:"blackout,omitempty"`
 	Key      string             `json:"key,omitempty"`
+	Naming   string             `json:"naming,omitempty"` // tells pseudonyms that were asked for from others, without telling them
 }
 
-// Export submits an export. Keys, pseudonyms and offsets of dates are fixed here. [FieldErrors] name all
-// that is wrong with the request; [ErrNotFound]: a series is not in the person's library.
+// Export submits an export; see [Desk.ExportSpec].
 func (d *Desk) Export(ctx context.Context, p tasks.Person, request ExportRequest) (tasks.Task, error) {
+	spec, err := d.ExportSpec(ctx, p, request)
+	if err != nil {
+		return tasks.Task{}, err
+	}
+	return d.tasks.Submit(ctx, p, spec)
+}
+
+// ExportSpec is the task that carries out a request, for whoever has more to say of when and where it runs. Keys,
+// pseudonyms and offsets of dates are fixed here. [FieldErrors] name all that is wrong with the request;
+// [ErrNotFound]: a series is not in the person's library.
+func (d *Desk) ExportSpec(ctx context.Context, p tasks.Person, request ExportRequest) (tasks.Spec, error) {
 	_, wrong := planOf(request)
 	series := slices.Compact(slices.Sorted(slices.Values(request.SeriesIDs)))
 	if len(series) == 0 {
@@ -65,18 +76,18 @@ func (d *Desk) Export(ctx context.Context, p tasks.Person, request ExportRequest
 	wrong = append(wrong, checkBlackout(request.Blackout, series)...)
 	wrong = append(wrong, checkKey(request.Key)...)
 	if err := wrong.orNil(); err != nil {
-		return tasks.Task{}, err
+		return tasks.Spec{}, err
 	}
 	all, err := d.chosen(ctx, p, series)
 	if err != nil {
-		return tasks.Task{}, err
+		return tasks.Spec{}, err
 	}
 	hidden, err := d.secretFor(p, request, all)
 	if err != nil {
-		return tasks.Task{}, err
+		return tasks.Spec{}, err
 	}
 	args := exportArgs{Series: idsOf(all), Profile: request.Profile, Options: optionsOn(request), Name: request.Name,
-		Blackout: request.Blackout, Key: request.Key}
+		Blackout: request.Blackout, Key: request.Key, Naming: d.sealer.naming(p.UserID, request)}
 	for _, s := range all {
 		args.Images += int64(s.Instances)
 		if slices.Contains(request.PixelsReviewed, s.ID) {
@@ -86,9 +97,9 @@ func (d *Desk) Export(ctx context.Context, p tasks.Person, request ExportRequest
 	id := tasks.NewID()
 	sealed, err := d.sealer.seal(id, hidden)
 	if err != nil {
-		return tasks.Task{}, err
+		return tasks.Spec{}, err
 	}
-	return d.tasks.Submit(ctx, p, tasks.Spec{ID: id, Kind: exportKindName, Name: exportName(args), Args: args, Sealed: sealed, LockKey: lockKey(p, args.Key)})
+	return tasks.Spec{ID: id, Kind: exportKindName, Name: exportName(args), Args: args, Sealed: sealed, LockKey: lockKey(p, args.Key)}, nil
 }
 
 const maxExportName = 200

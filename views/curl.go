@@ -23,9 +23,12 @@ func newCurls(t tasks.Task, origin string) []Curl {
 		curls = append(curls, Curl{"Follow its progress", curl("--no-buffer --header 'Accept: text/event-stream'", origin+"/api"+TaskURL(t.ID))})
 	}
 	switch {
-	case t.Kind == "import", t.Kind == tasks.ExternalKind, t.Kind == tasks.BulkKind, len(t.Sealed) > 0:
+	case t.Kind == "import", t.Kind == tasks.ExternalKind, t.Kind == tasks.BulkKind:
 	case t.Kind == "export":
-		curls = append(curls, Curl{"Take out the same again", curlJSON(origin+"/api/exports", t.Args)})
+		if body, same := exportAgain(t.Args); same {
+			curls = append(curls, Curl{"Take out the same again", curlJSON(origin+"/api/exports", body)})
+		}
+	case len(t.Sealed) > 0: // what it was asked for is not all here
 	default:
 		body, err := json.Marshal(struct {
 			Kind string          `json:"kind"`
@@ -40,6 +43,29 @@ func newCurls(t tasks.Task, origin string) []Curl {
 		curls = append(curls, Curl{"Download its file", curl("--remote-name --remote-header-name", origin+DownloadURL(t.ID))})
 	}
 	return curls
+}
+
+// exportAgain is what POST /api/exports takes for the same export; false when pseudonyms were asked for, which the task
+// does not tell.
+func exportAgain(args json.RawMessage) (body json.RawMessage, same bool) {
+	var asked map[string]json.RawMessage
+	var options []string
+	if json.Unmarshal(args, &asked) != nil || asked["naming"] != nil || asked["options"] != nil && json.Unmarshal(asked["options"], &options) != nil {
+		return nil, false
+	}
+	delete(asked, "images") // counted by the desk
+	on := map[string]bool{}
+	for _, name := range options {
+		on[name] = true
+	}
+	var err error
+	if len(on) > 0 {
+		asked["options"], err = json.Marshal(on)
+	}
+	if err == nil {
+		body, err = json.Marshal(asked)
+	}
+	return body, err == nil
 }
 
 func curl(options, url string) string {

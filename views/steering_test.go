@@ -297,6 +297,23 @@ func TestSealedArgumentsAreNotOfferedAgain(t *testing.T) {
 	}
 }
 
+func TestAnExportsCommandIsWhatTheAPITakes(t *testing.T) {
+	t.Parallel()
+	task := galleryTask("01J", tasks.StatusFinished, "x")
+	task.Kind, task.Sealed = "export", []byte{1}
+	task.Args = json.RawMessage(`{"seriesIds":["01S"],"profile":"basic","options":["retainUids"],"images":3}`)
+	want := `{"options":{"retainUids":true},"profile":"basic","seriesIds":["01S"]}`
+	if said := newCurls(task, ""); len(said) < 2 || !strings.Contains(said[1].Command, shellQuoted(want)) {
+		t.Errorf("got %+v", said)
+	}
+	task.Args = json.RawMessage(`{"seriesIds":["01S"],"profile":"basic","images":3,"naming":"ab"}`) // pseudonyms that the page does not know
+	for _, c := range newCurls(task, "") {
+		if strings.Contains(c.Command, "--json") {
+			t.Errorf("%s", c.Command)
+		}
+	}
+}
+
 func TestTheAuditPagesAddressHoldsItsFilters(t *testing.T) {
 	t.Parallel()
 	q := AuditQuery{UserID: "01JU1", Action: accounts.ActExported, From: galleryNow, Cursor: "x"}
