@@ -25,9 +25,12 @@ const (
 	ActTokenRevoked      = "token-revoked"
 	ActWebhookSet        = "webhook-set"
 	ActLaneChanged       = "lane-changed"
-	ActTaskCanceled      = "task-canceled" // these three by an administrator, on somebody else's
+	ActTaskCanceled      = "task-canceled" // these six by an administrator, on somebody else's
 	ActTaskRetried       = "task-retried"
 	ActTaskPrioritized   = "task-prioritized"
+	ActTaskPaused        = "task-paused"
+	ActTaskResumed       = "task-resumed"
+	ActTaskDismissed     = "task-dismissed" // or brought back
 	ActSeriesViewed      = "series-viewed"
 	ActSeriesDeleted     = "series-deleted"
 	ActReceiptRead       = "receipt-read"
@@ -41,7 +44,7 @@ const (
 var Actions = []string{
 	ActSignIn, ActSignInFailed, ActSignOut, ActSignOutEverywhere, ActPasswordChanged, ActPasswordReset,
 	ActUserAdded, ActUserDisabled, ActUserEnabled, ActTokenCreated, ActTokenRevoked, ActWebhookSet,
-	ActLaneChanged, ActTaskCanceled, ActTaskRetried, ActTaskPrioritized,
+	ActLaneChanged, ActTaskCanceled, ActTaskRetried, ActTaskPrioritized, ActTaskPaused, ActTaskResumed, ActTaskDismissed,
 	ActUploaded, ActSeriesViewed, ActReceiptRead, ActExported, ActDownloaded, ActSeriesDeleted, ActAuditRead,
 }
 

@@ -84,7 +84,7 @@ func (s *Server) dismissFromPage(c echo.Context) error {
 	if dismissed == nil {
 		return invalid("dismissed", "must be true or false")
 	}
-	return s.moveFromPage(c, "", func(ctx context.Context, p tasks.Person, taskID string) (tasks.Task, error) {
+	return s.moveFromPage(c, accounts.ActTaskDismissed, func(ctx context.Context, p tasks.Person, taskID string) (tasks.Task, error) {
 		return s.cfg.Tasks.Dismiss(ctx, p, taskID, *dismissed)
 	})
 }

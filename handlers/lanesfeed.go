@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -86,38 +85,27 @@ func (s *Server) retryFailures(c echo.Context) error {
 	}
 	said := views.Notice{Text: "There is nothing left of these to retry.", Failed: true}
 	for _, g := range views.GroupFailures(failed, s.now()) {
-		if g.Key != key {
-			continue
-		}
-		if said, err = s.retryAll(c, g.IDs); err != nil {
-			return err
+		if g.Key == key && len(g.IDs) > 0 {
+			if said, err = s.retryAll(c, g.IDs); err != nil {
+				return err
+			}
 		}
 	}
-	s.lanes.forget()
 	if !isPartial(c) {
 		return seeOther(c, views.LanesURL)
 	}
 	return s.render(c, http.StatusOK, views.NoticePartial(said))
 }
 
-// retryAll retries what can be. Each is audited like one that is retried alone.
+// retryAll submits a task that retries these. Each is audited like one that is retried alone, with the task that does it.
 func (s *Server) retryAll(c echo.Context, ids []string) (views.Notice, error) {
-	again, refused := 0, 0
+	t, err := s.cfg.Tasks.SubmitRetries(c.Request().Context(), who(c).person(), ids)
+	if err != nil {
+		return views.Notice{}, err
+	}
 	for _, taskID := range ids {
-		t, err := s.cfg.Tasks.Retry(c.Request().Context(), who(c).person(), taskID)
-		switch {
-		case err == nil:
-			again++
-			s.auditMove(c, accounts.ActTaskRetried, t)
-		case errors.Is(err, tasks.ErrConflict), errors.Is(err, tasks.ErrInputGone), errors.Is(err, tasks.ErrNotFound):
-			refused++
-		default:
-			return views.Notice{}, err
-		}
+		s.audit(c, accounts.ActTaskRetried, taskID, "by task "+t.ID)
 	}
-	text := fmt.Sprintf("%d will run again.", again)
-	if refused > 0 {
-		text += fmt.Sprintf(" %d could not be retried.", refused)
-	}
-	return views.Notice{Text: text, Failed: again == 0}, nil
+	return views.Notice{Text: fmt.Sprintf("Retrying %s begins in %s.", views.Plural(len(ids), "task"), views.Duration(tasks.BulkGrace)),
+		GoTo: views.TaskURL(t.ID), GoToWord: "Follow or undo it"}, nil
 }

@@ -33,11 +33,11 @@ func (s *Server) retryTask(c echo.Context) error {
 }
 
 func (s *Server) pauseTask(c echo.Context) error {
-	return s.move(c, http.StatusOK, "", s.cfg.Tasks.Pause)
+	return s.move(c, http.StatusOK, accounts.ActTaskPaused, s.cfg.Tasks.Pause)
 }
 
 func (s *Server) resumeTask(c echo.Context) error {
-	return s.move(c, http.StatusOK, "", s.cfg.Tasks.Resume)
+	return s.move(c, http.StatusOK, accounts.ActTaskResumed, s.cfg.Tasks.Resume)
 }
 
 func (s *Server) prioritizeTask(c echo.Context) error {

@@ -109,7 +109,7 @@ func (s *Server) pageRoutes() []route {
 		{method: "GET", path: views.LanesURL, access: person, handle: s.lanesPage},
 		{method: "GET", path: views.LanesEventsURL, access: person, handle: s.lanesEvents},
 		{method: "POST", path: views.LanesRetryURL, access: admin, handle: s.retryFailures},
-		{method: "POST", path: "/lanes/:name", access: admin, handle: s.changeLaneFromPage},
+		{method: "POST", path: "/lanes/:name/set", access: admin, handle: s.changeLaneFromPage},
 		{method: "POST", path: "/lanes/:name/pause", access: admin, handle: s.pauseLaneFromPage},
 		{method: "POST", path: "/lanes/:name/resume", access: admin, handle: s.resumeLaneFromPage},
 

@@ -15,11 +15,11 @@ import (
 )
 
 func (s *Server) pauseFromPage(c echo.Context) error {
-	return s.moveFromPage(c, "", s.cfg.Tasks.Pause)
+	return s.moveFromPage(c, accounts.ActTaskPaused, s.cfg.Tasks.Pause)
 }
 
 func (s *Server) resumeFromPage(c echo.Context) error {
-	return s.moveFromPage(c, "", s.cfg.Tasks.Resume)
+	return s.moveFromPage(c, accounts.ActTaskResumed, s.cfg.Tasks.Resume)
 }
 
 func (s *Server) prioritizeFromPage(c echo.Context) error {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,6 +100,19 @@ func setup(t testing.TB, with ...options) *desk {
 		check(t, imagery.Stop(ctx))
 	})
 	return d
+}
+
+// setupLater is setup with a clock that later sets forward past the grace of actions on many tasks.
+func setupLater(t testing.TB) (d *desk, later func()) {
+	t.Helper()
+	var ahead atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	d = setup(t, options{tasks: func(c *tasks.Config) { c.Now = now }, config: func(c *handlers.Config) { c.Now = now }})
+	return d, func() {
+		ahead.Add(int64(tasks.BulkGrace))
+		anybody, n := tasks.Person{UserID: "clock", Admin: true}, 1
+		must(d.tasks.SetLane(t.Context(), anybody, "bulk", tasks.LaneChange{Capacity: &n})) // the lane looks again
+	}
 }
 
 func (d *desk) serve(o options, imagery *imaging.Desk, logger *slog.Logger) {

@@ -302,3 +302,33 @@ func TestAnActionOnManyReachesOnesOwnAndCanBeUndone(t *testing.T) {
 		t.Error("the board does not offer Undo")
 	}
 }
+
+func TestAnActionOnManyEndsWithWhatItDid(t *testing.T) {
+	t.Parallel()
+	d, later := setupLater(t)
+	ada, bob := d.person("ada@example.org"), d.person("bob@example.org")
+	running, theirs := ada.gate(""), bob.gate("")
+	ada.tell(running, step{message: "runs"})
+	done := ada.finished("", "")
+	var made struct{ TaskID string }
+	ada.api("POST", "/api/tasks/bulk", jsonBody(fields{"action": "cancel", "filter": fields{"kind": "gate"}})).wants(http.StatusAccepted).json(&made)
+	later()
+	ada.ends(made.TaskID)
+	var got struct {
+		Status   string
+		Progress struct{ Message string }
+		Result   struct{ Done, Refused int }
+	}
+	ada.api("GET", "/api/tasks/"+made.TaskID).wants(http.StatusOK).json(&got)
+	if got.Status != "finished" || got.Progress.Message != "1 canceled, 1 could not be" || got.Result.Done != 1 || got.Result.Refused != 1 {
+		t.Errorf("ended as %+v", got)
+	}
+	if end := ada.ends(running); end.Status != tasks.StatusCanceled {
+		t.Errorf("what ran ended %s", end.Status)
+	}
+	if kept := must(d.tasks.Get(t.Context(), ada.as(), done)); kept.Status != tasks.StatusFinished {
+		t.Errorf("what had finished is %s", kept.Status)
+	}
+	bob.tell(theirs, step{end: true}) // nobody canceled it
+	bob.ends(theirs)
+}

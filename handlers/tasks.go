@@ -117,6 +117,7 @@ func (s *Server) changeTask(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s.auditMove(c, accounts.ActTaskDismissed, t)
 	return sendJSON(c, http.StatusOK, s.newWholeTaskJSON(c, t))
 }
 

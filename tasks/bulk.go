@@ -41,6 +41,8 @@ type BulkArgs struct {
 	From      time.Time  `json:"from,omitzero"`
 	To        time.Time  `json:"to,omitzero"` // set at submit: what comes later is left alone
 	Dismissed *bool      `json:"dismissed,omitempty"`
+
+	IDs []string `json:"ids,omitempty"` // these, whosever they are, instead of what matches: see [Manager.SubmitRetries]
 }
 
 func (a BulkArgs) query() Query {
@@ -66,6 +68,13 @@ func (m *Manager) SubmitBulk(ctx context.Context, p Person, a BulkArgs) (Task, e
 	return m.Submit(ctx, p, Spec{Kind: BulkKind, Name: name, Args: a, AvailableAt: now.Add(BulkGrace)})
 }
 
+// SubmitRetries submits a retry of these tasks, whosever they are: for administrators, and who is one is the caller's to
+// know. It begins after [BulkGrace].
+func (m *Manager) SubmitRetries(ctx context.Context, p Person, ids []string) (Task, error) {
+	return m.Submit(ctx, p, Spec{Kind: BulkKind, Name: fmt.Sprintf("Retry %d failed tasks", len(ids)), Args: BulkArgs{Action: BulkRetry, IDs: ids},
+		AvailableAt: m.now().Add(BulkGrace)})
+}
+
 // DefineBulk makes the kind of bulk actions on the tasks of the engine that m returns once it is made.
 func DefineBulk(lane string, m func() *Manager) Kind {
 	return Define(Kind{Name: BulkKind, Lane: lane, Rerunnable: true, Retry: Retry{MaxAttempts: 10}},
@@ -87,6 +96,9 @@ func (m *Manager) bulk(ctx context.Context, a BulkArgs, r *Run) (Done, error) {
 		if err := json.Unmarshal(saved, &s); err != nil {
 			return Done{}, fmt.Errorf("read checkpoint: %w", err)
 		}
+	}
+	if len(a.IDs) > 0 {
+		return m.bulkOf(ctx, a, r, s)
 	}
 	count := a.query()
 	all, err := m.List(ctx, p, count)
@@ -110,14 +122,36 @@ func (m *Manager) bulk(ctx context.Context, a BulkArgs, r *Run) (Done, error) {
 		if s.Cursor = page.NextCursor; s.Cursor == "" {
 			return s.done(a.Action, r), nil
 		}
-		saved, err := json.Marshal(s)
-		if err == nil {
-			err = r.SaveCheckpoint(ctx, saved)
-		}
-		if err != nil {
+		if err := s.save(ctx, r); err != nil {
 			return Done{}, err
 		}
 	}
+}
+
+// bulkOf acts on the tasks that the arguments name.
+func (m *Manager) bulkOf(ctx context.Context, a BulkArgs, r *Run, s bulkState) (Done, error) {
+	t, all := r.Task(), int64(len(a.IDs))
+	p := Person{UserID: t.UserID, Email: t.UserEmail, Admin: true}
+	for i := s.Done + s.Refused; i < all; i++ {
+		if err := m.act(ctx, p, a.Action, a.IDs[i], t.ID, &s); err != nil {
+			return Done{}, err
+		}
+		r.Progress("Working", i+1, all)
+		if (i+1)%bulkPage == 0 {
+			if err := s.save(ctx, r); err != nil {
+				return Done{}, err
+			}
+		}
+	}
+	return s.done(a.Action, r), nil
+}
+
+func (s bulkState) save(ctx context.Context, r *Run) error {
+	saved, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return r.SaveCheckpoint(ctx, saved)
 }
 
 func (m *Manager) act(ctx context.Context, p Person, a BulkAction, id, self string, s *bulkState) error {

@@ -142,7 +142,8 @@ var actionWords = map[string]string{
 	accounts.ActPasswordReset: "Reset a password", accounts.ActUserAdded: "Added a user", accounts.ActUserDisabled: "Disabled a user",
 	accounts.ActUserEnabled: "Enabled a user", accounts.ActTokenCreated: "Made a token", accounts.ActTokenRevoked: "Revoked a token",
 	accounts.ActWebhookSet: "Set a webhook", accounts.ActLaneChanged: "Changed a lane", accounts.ActTaskCanceled: "Canceled a task",
-	accounts.ActTaskRetried: "Retried a task", accounts.ActTaskPrioritized: "Moved a task", accounts.ActSeriesViewed: "Looked at a series",
+	accounts.ActTaskRetried: "Retried a task", accounts.ActTaskPrioritized: "Moved a task", accounts.ActTaskPaused: "Paused a task",
+	accounts.ActTaskResumed: "Resumed a task", accounts.ActTaskDismissed: "Dismissed a task", accounts.ActSeriesViewed: "Looked at a series",
 	accounts.ActSeriesDeleted: "Deleted a series", accounts.ActReceiptRead: "Read a receipt", accounts.ActExported: "Took out",
 	accounts.ActDownloaded: "Downloaded", accounts.ActUploaded: "Brought in", accounts.ActAuditRead: "Read the audit log",
 }

@@ -40,6 +40,8 @@ type Viewer struct {
 type Notice struct {
 	Text   string
 	Failed bool
+
+	GoTo, GoToWord string // where to go on from here, "" for nowhere
 }
 
 // Title is the page's title: running work is counted in it.

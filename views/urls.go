@@ -54,9 +54,12 @@ func TaskPauseURL(id string) string      { return TaskURL(id) + "/pause" }
 func TaskResumeURL(id string) string     { return TaskURL(id) + "/resume" }
 func TaskPrioritizeURL(id string) string { return TaskURL(id) + "/prioritize" } // POST priority
 
-func LaneURL(name string) string       { return LanesURL + "/" + url.PathEscape(name) } // POST capacity, rate, burst, reason
-func LanePauseURL(name string) string  { return LaneURL(name) + "/pause" }              // POST reason
-func LaneResumeURL(name string) string { return LaneURL(name) + "/resume" }             // POST reason
+func LaneSetURL(name string) string    { return laneURL(name) + "/set" }    // POST capacity, rate, burst, reason
+func LanePauseURL(name string) string  { return laneURL(name) + "/pause" }  // POST reason
+func LaneResumeURL(name string) string { return laneURL(name) + "/resume" } // POST reason
+
+// laneURL has something after it always: a lane's name alone could be that of a page beside it.
+func laneURL(name string) string { return LanesURL + "/" + url.PathEscape(name) }
 
 func UserURL(id string) string         { return UsersURL + "/" + url.PathEscape(id) }
 func UserDisableURL(id string) string  { return UserURL(id) + "/disable" }
