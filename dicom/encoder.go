@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"os"
 
 	"filmroom/dicom/tag"
 	"filmroom/dicom/vr"
@@ -247,9 +248,13 @@ func (e *encoder) pad(n int64, with byte) {
 	}
 }
 
-// copy writes a large value from its source through the buffer.
+// copy writes a large value from its source, through the buffer where it must.
 func (e *encoder) copy(src *io.SectionReader) {
-	for at := int64(0); at < src.Size() && e.err == nil; {
+	at := int64(0)
+	if to, ok := e.w.(*os.File); ok && src.Size() > nextRead && e.flush() == nil {
+		at = copyWithin(to, src)
+	}
+	for at < src.Size() && e.err == nil {
 		if len(e.buf) >= nextRead {
 			e.flush()
 		}

@@ -26,7 +26,7 @@ type FolderRequest struct {
 	Workers        int      // 0: one for each processor
 
 	Refused func(path, reason string) // told of each file that stays behind
-	Mapped  func(Mapped) error        // told of each file that is written
+	Mapped  func(Mapped) error        // told who is who in each file that is written; nil: nobody asks
 }
 
 // FolderResult says how many files there were.
@@ -68,10 +68,17 @@ type folder struct {
 	staging string
 	result  FolderResult
 
-	studies map[string]*study
-	names   numbering
-	folders map[string]string // by series UID
-	images  map[string]int    // by folder
+	studies  map[string]*study
+	subjects map[patient]deid.Subject
+	mapping  func(uid string) string
+	names    numbering
+	series   map[string]*destination
+}
+
+// A destination is where the files of a series go.
+type destination struct {
+	folder string
+	images int // files there are in it
 }
 
 func newFolder(r FolderRequest) (*folder, error) {
@@ -92,10 +99,11 @@ func newFolder(r FolderRequest) (*folder, error) {
 		r.Workers = runtime.GOMAXPROCS(0)
 	}
 	f := &folder{FolderRequest: r, plan: plan, hidden: &secret{Key: r.Key},
-		studies: map[string]*study{}, folders: map[string]string{}, images: map[string]int{}}
+		studies: map[string]*study{}, subjects: map[patient]deid.Subject{}, series: map[string]*destination{}}
 	if r.Key == nil {
 		f.hidden.Key = newKey()
 	}
+	f.mapping = f.hidden.mapping(f.Options)
 	return f, f.checkPlaces()
 }
 
@@ -143,7 +151,6 @@ func (f *folder) paths(failure *error) iter.Seq[string] {
 
 // scan learns who the patients are and what each study says of them.
 func (f *folder) scan(ctx context.Context) error {
-	patients := map[patient]bool{}
 	var first []Series // of each patient
 	var walking error
 	for path := range f.paths(&walking) {
@@ -152,8 +159,9 @@ func (f *folder) scan(ctx context.Context) error {
 		}
 		_ = withFile(path, func(file *dicom.File) error { // what cannot be read is refused when its turn comes
 			facts, _, _ := factsOf(file)
-			if who := patientOfFile(file); !patients[who] {
-				patients[who] = true
+			who := patientOfFile(file)
+			if _, known := f.subjects[who]; !known {
+				f.subjects[who] = deid.Subject{}
 				first = append(first, facts)
 			}
 			f.learn(facts.StudyUID, file)
@@ -169,6 +177,11 @@ func (f *folder) scan(ctx context.Context) error {
 	}
 	given, wrong := pseudonyms(request, f.hidden, first)
 	f.hidden.Patients = given
+	for who := range f.subjects {
+		subject, _ := f.hidden.subject(who)
+		subject.PixelsReviewed, subject.Blackout = f.PixelsReviewed, rectangles(f.Blackout)
+		f.subjects[who] = subject
+	}
 	return wrong.orNil()
 }
 
@@ -203,7 +216,7 @@ func (f *folder) rewrite(_ context.Context, path string) (w rewritten) {
 		var instance Instance
 		w.series, instance, _ = factsOf(file)
 		w.who = patientOfFile(file)
-		subject, known := f.hidden.subject(w.who)
+		subject, known := f.subjects[w.who]
 		of := f.studies[w.series.StudyUID]
 		switch {
 		case !known || of == nil:
@@ -214,8 +227,10 @@ func (f *folder) rewrite(_ context.Context, path string) (w rewritten) {
 		if w.reason != "" {
 			return nil
 		}
-		subject.Identity, subject.PixelsReviewed, subject.Blackout = of.identity, f.PixelsReviewed, rectangles(f.Blackout)
-		w.mapped = f.mappedOf(w.series, instance, subject.Pseudonym)
+		subject.Identity = of.identity
+		if f.Mapped != nil {
+			w.mapped = f.mappedOf(w.series, instance, subject.Pseudonym)
+		}
 		w.tmp, err = f.write(file, subject)
 		return err
 	})
@@ -230,9 +245,8 @@ func (f *folder) rewrite(_ context.Context, path string) (w rewritten) {
 }
 
 func (f *folder) mappedOf(s Series, i Instance, pseudonym string) Mapped {
-	mapped := f.hidden.mapping(f.Options)
-	return Mapped{PatientID: s.PatientID, Pseudonym: pseudonym, StudyUID: s.StudyUID, NewStudyUID: mapped(s.StudyUID),
-		SeriesUID: s.SeriesUID, NewSeriesUID: mapped(s.SeriesUID), InstanceUID: i.SOPInstanceUID, NewInstanceUID: mapped(i.SOPInstanceUID)}
+	return Mapped{PatientID: s.PatientID, Pseudonym: pseudonym, StudyUID: s.StudyUID, NewStudyUID: f.mapping(s.StudyUID),
+		SeriesUID: s.SeriesUID, NewSeriesUID: f.mapping(s.SeriesUID), InstanceUID: i.SOPInstanceUID, NewInstanceUID: f.mapping(i.SOPInstanceUID)}
 }
 
 // write makes a file without a name.
@@ -260,8 +274,8 @@ func (f *folder) commit(_ context.Context, w rewritten) error {
 	}
 	name := "file"
 	if f.many {
-		name = f.name(w)
-		if err := os.MkdirAll(filepath.Join(f.staging, "out", filepath.Dir(name)), 0o700); err != nil {
+		var err error
+		if name, err = f.name(w); err != nil {
 			return err
 		}
 		w.mapped.Name, name = filepath.ToSlash(name), filepath.Join("out", name)
@@ -270,17 +284,25 @@ func (f *folder) commit(_ context.Context, w rewritten) error {
 		return err
 	}
 	f.result.Written++
+	if f.Mapped == nil {
+		return nil
+	}
 	return f.Mapped(w.mapped)
 }
 
-// name is the next of a file's series.
-func (f *folder) name(w rewritten) string {
+// name is the next of a file's series, in a folder that is there.
+func (f *folder) name(w rewritten) (string, error) {
 	key := string(w.who) + "\x00" + w.series.StudyUID + "\x00" + w.series.SeriesUID
-	if f.folders[key] == "" {
-		f.folders[key] = f.names.folder(w.who, w.series)
+	to := f.series[key]
+	if to == nil {
+		to = &destination{folder: filepath.FromSlash(f.names.folder(w.who, w.series))}
+		if err := os.MkdirAll(filepath.Join(f.staging, "out", to.folder), 0o700); err != nil {
+			return "", err
+		}
+		f.series[key] = to
 	}
-	f.images[key]++
-	return filepath.FromSlash(fmt.Sprintf("%s/IM%06d.dcm", f.folders[key], f.images[key]))
+	to.images++
+	return filepath.Join(to.folder, fmt.Sprintf("IM%06d.dcm", to.images)), nil
 }
 
 // withFile reads a DICOM file. One that makes the reader panic is malformed.

@@ -10,6 +10,9 @@ import (
 // outcomes wait, which bounds memory. On an error of commit it stops; outcomes that were not committed
 // are given to drop. It returns when all that it started has ended; work must come back when ctx ends.
 func inOrder[T, R any](ctx context.Context, workers, ahead int, items iter.Seq[T], work func(context.Context, T) R, commit func(context.Context, R) error, drop func(R)) error {
+	if workers == 1 {
+		return oneByOne(ctx, items, work, commit)
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	type job struct {
@@ -61,4 +64,17 @@ func inOrder[T, R any](ctx context.Context, workers, ahead int, items iter.Seq[T
 		err = context.Cause(ctx)
 	}
 	return err
+}
+
+// oneByOne is inOrder for a single worker, which has nobody to wait for.
+func oneByOne[T, R any](ctx context.Context, items iter.Seq[T], work func(context.Context, T) R, commit func(context.Context, R) error) error {
+	for item := range items {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := commit(ctx, work(ctx, item)); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
 }
