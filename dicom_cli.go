@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -95,10 +94,6 @@ func (c *verifyCommand) Run(ctx context.Context, s streams) error {
 	return err
 }
 
-// lazyGC is how many percent the heap may grow between two collections in a command that does nothing
-// but go through files. It is small: the headers of the few files at hand.
-const lazyGC = 400
-
 type deidentifyCommand struct {
 	In             string   `arg:"" type:"path" help:"A DICOM file, or a folder of them."`
 	Out            string   `arg:"" type:"path" help:"What is made: a file, or a folder with numbers for names. It must not exist."`
@@ -112,7 +107,6 @@ type deidentifyCommand struct {
 }
 
 func (c *deidentifyCommand) Run(ctx context.Context, s streams) (err error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(lazyGC))
 	r := imaging.FolderRequest{In: c.In, Out: c.Out, Options: c.Option, Prefix: c.Prefix, PixelsReviewed: c.PixelsReviewed, Workers: c.Workers,
 		Refused: func(path, reason string) { fmt.Fprintf(s.err, "%s: left out: %s\n", printable(path), reason) }}
 	for _, text := range c.Blackout {

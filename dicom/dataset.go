@@ -64,6 +64,10 @@ func (d *Dataset) All() iter.Seq2[Tag, *Element] {
 			if !yield(e.Tag, e) {
 				return
 			}
+			if i < len(d.elements) && d.elements[i] == e {
+				i++ // nothing has moved
+				continue
+			}
 			i, _ = d.find(e.Tag + 1)
 			if e.Tag == ^Tag(0) {
 				return
@@ -78,6 +82,10 @@ func (d *Dataset) Set(e *Element) {
 	for _, item := range e.Items {
 		item.parent = d
 	}
+	if n := len(d.elements); n == 0 || d.elements[n-1].Tag < e.Tag {
+		d.elements = append(d.elements, e) // most come in order
+		return
+	}
 	i, ok := d.find(e.Tag)
 	if ok {
 		d.elements[i] = e
@@ -85,6 +93,9 @@ func (d *Dataset) Set(e *Element) {
 	}
 	d.elements = slices.Insert(d.elements, i, e)
 }
+
+// Grow makes room for n more elements, so that they are set without an allocation.
+func (d *Dataset) Grow(n int) { d.elements = slices.Grow(d.elements, n) }
 
 // Remove takes elements away and reports whether any was there.
 func (d *Dataset) Remove(tags ...Tag) bool {

@@ -106,17 +106,24 @@ func (d *Dataset) compressed() bool {
 	return ok && e.Fragments != nil
 }
 
+// sameMeta is what each file's meta information has. The group's length is computed while it is written.
+var sameMeta = [...]*Element{
+	Ints(tag.FileMetaInformationGroupLength, 0),
+	New(tag.FileMetaInformationVersion, vr.OB, []byte{0, 1}),
+	Text(tag.ImplementationClassUID, ImplementationClassUID),
+	Text(tag.ImplementationVersionName, ImplementationVersionName),
+}
+
 // newMeta is the file meta information for a file that this package writes (PS3.10 section 7.1). Of the
 // source's it keeps nothing but what the data set lacks: its application entities and private
 // information would tell where the file came from.
 func (f *File) newMeta(syntax string) *Dataset {
-	meta := NewDataset(
-		Ints(tag.FileMetaInformationGroupLength, 0),
-		New(tag.FileMetaInformationVersion, vr.OB, []byte{0, 1}),
-		Text(tag.TransferSyntaxUID, syntax),
-		Text(tag.ImplementationClassUID, ImplementationClassUID),
-		Text(tag.ImplementationVersionName, ImplementationVersionName),
-	)
+	meta := NewDataset()
+	meta.Grow(len(sameMeta) + 3)
+	for _, e := range sameMeta {
+		meta.Set(e)
+	}
+	meta.Set(Text(tag.TransferSyntaxUID, syntax))
 	copyUID := func(to, from Tag) {
 		value, ok := f.Dataset.String(from)
 		if !ok {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
 
-	"filmroom/dicom"
 	"filmroom/dicom/deid"
 )
 
@@ -35,6 +33,9 @@ type FolderResult struct{ Files, Written int64 }
 // DeidentifyFolder reads In twice: first for whom its files are about, then to rewrite them. Names in Out
 // are numbers, as in an export's archive. Out appears when all of it is written, or not at all; files that
 // may not leave are left out and told of. [FieldErrors] say what is wrong with the request.
+//
+// Killed, it leaves a folder .filmroom-* beside Out and nothing else. It waits for no disk: In is still there
+// for whoever loses power.
 func DeidentifyFolder(ctx context.Context, r FolderRequest) (FolderResult, error) {
 	f, err := newFolder(r)
 	if err != nil {
@@ -147,183 +148,4 @@ func (f *folder) paths(failure *error) iter.Seq[string] {
 			return err
 		})
 	}
-}
-
-// scan learns who the patients are and what each study says of them.
-func (f *folder) scan(ctx context.Context) error {
-	var first []Series // of each patient
-	var walking error
-	for path := range f.paths(&walking) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		_ = withFile(path, func(file *dicom.File) error { // what cannot be read is refused when its turn comes
-			facts, _, _ := factsOf(file)
-			who := patientOfFile(file)
-			if _, known := f.subjects[who]; !known {
-				f.subjects[who] = deid.Subject{}
-				first = append(first, facts)
-			}
-			f.learn(facts.StudyUID, file)
-			return nil
-		}, dicom.StopAtPixels())
-	}
-	if walking != nil {
-		return walking
-	}
-	request := ExportRequest{PseudonymPrefix: f.Prefix}
-	if f.Key != nil {
-		request.Key = "named"
-	}
-	given, wrong := pseudonyms(request, f.hidden, first)
-	f.hidden.Patients = given
-	for who := range f.subjects {
-		subject, _ := f.hidden.subject(who)
-		subject.PixelsReviewed, subject.Blackout = f.PixelsReviewed, rectangles(f.Blackout)
-		f.subjects[who] = subject
-	}
-	return wrong.orNil()
-}
-
-func (f *folder) learn(studyUID string, file *dicom.File) {
-	s := f.studies[studyUID]
-	if s == nil {
-		s = &study{uid: studyUID}
-		f.studies[studyUID] = s
-	}
-	if s.crowded {
-		return
-	}
-	s.identity.Collect(file.Dataset)
-	s.crowded = s.identity.Len() > maxIdentity
-}
-
-// A rewritten file waits for its name.
-type rewritten struct {
-	path   string // where it was
-	tmp    string
-	series Series
-	mapped Mapped
-	who    patient
-	reason string
-	err    error
-}
-
-// rewrite is a worker's turn.
-func (f *folder) rewrite(_ context.Context, path string) (w rewritten) {
-	w.path = path
-	err := withFile(path, func(file *dicom.File) (err error) {
-		var instance Instance
-		w.series, instance, _ = factsOf(file)
-		w.who = patientOfFile(file)
-		subject, known := f.subjects[w.who]
-		of := f.studies[w.series.StudyUID]
-		switch {
-		case !known || of == nil:
-			w.reason = "it has changed while it was read"
-		case of.crowded:
-			w.reason = crowded
-		}
-		if w.reason != "" {
-			return nil
-		}
-		subject.Identity = of.identity
-		if f.Mapped != nil {
-			w.mapped = f.mappedOf(w.series, instance, subject.Pseudonym)
-		}
-		w.tmp, err = f.write(file, subject)
-		return err
-	})
-	switch {
-	case w.reason != "":
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
-		w.reason = "it cannot be opened"
-	default:
-		w.reason, w.err = unfit(err)
-	}
-	return w
-}
-
-func (f *folder) mappedOf(s Series, i Instance, pseudonym string) Mapped {
-	return Mapped{PatientID: s.PatientID, Pseudonym: pseudonym, StudyUID: s.StudyUID, NewStudyUID: f.mapping(s.StudyUID),
-		SeriesUID: s.SeriesUID, NewSeriesUID: f.mapping(s.SeriesUID), InstanceUID: i.SOPInstanceUID, NewInstanceUID: f.mapping(i.SOPInstanceUID)}
-}
-
-// write makes a file without a name.
-func (f *folder) write(file *dicom.File, subject deid.Subject) (path string, err error) {
-	out, err := os.CreateTemp(f.staging, "*.tmp")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.plan.Apply(out, file, subject)
-	if err = errors.Join(err, out.Close()); err != nil {
-		err = errors.Join(err, os.Remove(out.Name()))
-	}
-	return out.Name(), err
-}
-
-// commit gives a file its name, in the order in which files were read.
-func (f *folder) commit(_ context.Context, w rewritten) error {
-	if w.err != nil {
-		return fmt.Errorf("%s: %w", w.path, w.err)
-	}
-	f.result.Files++
-	if w.reason != "" {
-		f.Refused(w.path, w.reason)
-		return nil
-	}
-	name := "file"
-	if f.many {
-		var err error
-		if name, err = f.name(w); err != nil {
-			return err
-		}
-		w.mapped.Name, name = filepath.ToSlash(name), filepath.Join("out", name)
-	}
-	if err := os.Rename(w.tmp, filepath.Join(f.staging, name)); err != nil {
-		return err
-	}
-	f.result.Written++
-	if f.Mapped == nil {
-		return nil
-	}
-	return f.Mapped(w.mapped)
-}
-
-// name is the next of a file's series, in a folder that is there.
-func (f *folder) name(w rewritten) (string, error) {
-	key := string(w.who) + "\x00" + w.series.StudyUID + "\x00" + w.series.SeriesUID
-	to := f.series[key]
-	if to == nil {
-		to = &destination{folder: filepath.FromSlash(f.names.folder(w.who, w.series))}
-		if err := os.MkdirAll(filepath.Join(f.staging, "out", to.folder), 0o700); err != nil {
-			return "", err
-		}
-		f.series[key] = to
-	}
-	to.images++
-	return filepath.Join(to.folder, fmt.Sprintf("IM%06d.dcm", to.images)), nil
-}
-
-// withFile reads a DICOM file. One that makes the reader panic is malformed.
-func withFile(path string, do func(*dicom.File) error, options ...dicom.Option) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = &dicom.Error{Err: dicom.ErrMalformed, Offset: -1, Reason: "this file could not be understood"}
-		}
-	}()
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	file, err := dicom.Parse(f, info.Size(), append(options, reading)...)
-	if err != nil {
-		return err
-	}
-	return do(file)
 }

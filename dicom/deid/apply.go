@@ -1,8 +1,6 @@
 package deid
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"fmt"
 	"hash"
 	"io"
@@ -78,7 +76,7 @@ func (p *Plan) begin(f *dicom.File, s *Subject) (*pass, error) {
 	}
 	pass := &pass{plan: p, subject: s, syntax: f.TransferSyntax, search: searches.Get().(*search)}
 	pass.report.Rows, pass.steps = make([]Row, 0, usualRows), make([]dicom.Step, 0, 2*usualRows)
-	pass.mac = hmac.New(sha256.New, s.UIDKey)
+	pass.mac = pass.search.macUnder(s.UIDKey)
 	return pass, nil
 }
 
@@ -93,6 +91,7 @@ func (p *pass) file(f *dicom.File) (*dicom.File, error) {
 		return nil, fmt.Errorf("%w: an overlay lies within its compressed pixels", ErrRefused)
 	}
 	out := dicom.NewFile(dicom.NewDataset(), f.TransferSyntax)
+	out.Dataset.Grow(f.Dataset.Len() + mostMarks)
 	if err := p.dataset(f.Dataset, out.Dataset); err != nil {
 		return nil, err
 	}

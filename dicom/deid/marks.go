@@ -5,6 +5,9 @@ import (
 	"filmroom/dicom/tag"
 )
 
+// mostMarks is how many elements mark adds at most.
+const mostMarks = 7
+
 // mark writes into a data set that and how it was de-identified (PS3.15 section E.1.1 and E.3.6).
 func (p *pass) mark(src, out *dicom.Dataset) {
 	p.path = append(p.path[:0], dicom.Step{})

@@ -1,6 +1,10 @@
 package deid
 
 import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"hash"
 	"math/bits"
 	"sync"
 	"unicode/utf8"
@@ -40,6 +44,9 @@ type search struct {
 	text    folded
 	sums    []uint64 // sums[i] is the hash of the first i folded bytes of the text that is searched
 	hits    []hit
+
+	mac hash.Hash // kept with the rest, for most files that follow have the same key
+	key []byte    // mac's
 }
 
 // hit is a needle found: bytes of the original text.
@@ -57,6 +64,14 @@ func (s *search) release() {
 	clear(s.lengths)
 	clear(s.needles)
 	searches.Put(s)
+}
+
+// macUnder is a MAC for new UIDs under a key. It must be reset before use.
+func (s *search) macUnder(key []byte) hash.Hash {
+	if s.mac == nil || !bytes.Equal(key, s.key) {
+		s.mac, s.key = hmac.New(sha256.New, key), bytes.Clone(key)
+	}
+	return s.mac
 }
 
 // add folds a text and searches for it from now on. What has under three letters and digits is left
