@@ -25,6 +25,7 @@ type dicomCommands struct {
 	Dump       dumpCommand       `cmd:"" help:"Print what DICOM files hold."`
 	Verify     verifyCommand     `cmd:"" help:"Read each file of a folder strictly and say which break the standard."`
 	Deidentify deidentifyCommand `cmd:"" help:"De-identify a file or a folder after DICOM PS3.15."`
+	Phantom    phantomCommand    `cmd:"" help:"Write a synthetic CT study to try things with: nobody was ever scanned for it."`
 }
 
 type dumpCommand struct {

@@ -98,3 +98,15 @@ func TestWhatCannotBeReadStaysBehindAndIsNamed(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
+
+func TestAPhantomIsWrittenForWhoHasNoImagesAtHand(t *testing.T) {
+	t.Parallel()
+	to := t.TempDir()
+	study := filepath.Join(to, "study")
+	ran(t, 0, "dicom", "phantom", study, "--slices", "2", "--series", "2")
+	if said := ran(t, 0, "dicom", "verify", study); said != "4 files, all sound\n" {
+		t.Errorf("said %q", said)
+	}
+	ran(t, 1, "dicom", "phantom", study) // it is there already
+	ran(t, 2, "dicom", "phantom", filepath.Join(to, "none"), "--slices", "0")
+}

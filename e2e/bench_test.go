@@ -208,8 +208,6 @@ func (v *watchers) close() []time.Duration {
 type figure struct{ row, pkg, bench, unit string }
 
 var figures = []figure{
-	{"DICOM headers read from page cache, one core", "./dicom", "BenchmarkHeader", "files/s"},
-	{"allocations for de-identifying a CT file, reading and writing it", "./dicom/deid", "BenchmarkDeidentifyToFile", "allocs/op"},
 	{"tasks submitted one by one from 8 callers (SQLite)", "./sqlite", "BenchmarkEngineSubmit8Callers", "tasks/s"},
 	{"tasks submitted one by one from 256 callers (SQLite)", "./sqlite", "BenchmarkEngineSubmit256Callers", "tasks/s"},
 	{"tasks that do nothing, drained (SQLite)", "./sqlite", "BenchmarkEngineDrain", "tasks/s"},
@@ -220,24 +218,29 @@ var figures = []figure{
 
 func benchPackages(t *testing.T, tab *table) {
 	for _, f := range figures {
-		out, err := exec.Command("go", "-C", "..", "test", "-run", "^$", "-bench", "^"+f.bench+"$", "-benchtime", "2s", "-timeout", "20m", f.pkg).CombinedOutput()
-		if err != nil {
-			t.Errorf("%s: %v\n%s", f.bench, err, out)
-			continue
-		}
-		worst, found := 0.0, false
-		for _, m := range regexp.MustCompile(`([\d.]+) `+regexp.QuoteMeta(f.unit)).FindAllSubmatch(out, -1) {
-			if value, err := strconv.ParseFloat(string(m[1]), 64); err == nil {
-				worst, found = max(worst, value), true
-			}
-		}
-		if !found {
-			t.Errorf("%s reports no %s:\n%s", f.bench, f.unit, out)
-			continue
-		}
-		unit := strings.TrimPrefix(strings.TrimPrefix(f.unit, "p50-"), "p99-")
-		tab.add(f.row, "%s %s", strconv.FormatFloat(worst, 'f', -1, 64), unit)
+		tab.figure(t, f)
 	}
+}
+
+// figure runs a benchmark and adds the worst of its numbers.
+func (b *table) figure(t *testing.T, f figure) {
+	out, err := exec.Command("go", "-C", "..", "test", "-run", "^$", "-bench", "^"+f.bench+"$", "-benchtime", "2s", "-timeout", "20m", f.pkg).CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %v\n%s", f.bench, err, out)
+		return
+	}
+	worst, found := 0.0, false
+	for _, m := range regexp.MustCompile(`([\d.]+) `+regexp.QuoteMeta(f.unit)).FindAllSubmatch(out, -1) {
+		if value, err := strconv.ParseFloat(string(m[1]), 64); err == nil {
+			worst, found = max(worst, value), true
+		}
+	}
+	if !found {
+		t.Errorf("%s reports no %s:\n%s", f.bench, f.unit, out)
+		return
+	}
+	unit := strings.TrimPrefix(strings.TrimPrefix(f.unit, "p50-"), "p99-")
+	b.add(f.row, "%s %s", strconv.FormatFloat(worst, 'f', -1, 64), unit)
 }
 
 // memory reads a line of the process's status, in bytes.

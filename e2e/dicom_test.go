@@ -28,7 +28,10 @@ type ct struct {
 
 const uidRoot = "1.2.826.0.1.3680043.10.1999."
 
-func (c ct) bytes() []byte {
+func (c ct) bytes() []byte { return append(c.header(), c.picture()...) }
+
+// header is everything up to the pixels.
+func (c ct) header() []byte {
 	if c.patient == "" {
 		c.patient = patientID
 	}
@@ -64,7 +67,8 @@ func (c ct) bytes() []byte {
 	b.short(0x0028, 0x0101, 12)
 	b.short(0x0028, 0x0102, 11)
 	b.short(0x0028, 0x0103, 0)
-	b.long(0x7fe0, 0x0010, "OW", c.picture())
+	b.long(0x7fe0, 0x0010, "OW", nil)
+	binary.LittleEndian.PutUint32(b[len(b)-4:], uint32(2*c.pixels*c.pixels))
 
 	var file bytes.Buffer
 	file.Write(make([]byte, 128))
