@@ -17,6 +17,7 @@ func TestTasksKeepTheirPromises(t *testing.T) {
 	taskstest.Test(t, taskstest.Harness{
 		New:        func(t testing.TB) tasks.Store { return setup(t).Tasks() },
 		Reopen:     func(t testing.TB, old tasks.Store) tasks.Store { return again(t, old.(*Tasks).db).Tasks() },
+		Beside:     func(t testing.TB, s tasks.Store) tasks.Store { return open(t, s.(*Tasks).db.name).Tasks() },
 		Contention: true,
 		Fight:      fight(),
 	})

@@ -26,10 +26,17 @@ var laneScenarios = []scenario{
 }
 
 // contendedLanes has many claimers fight over a part of so many tasks.
-func contendedLanes(fight int) []scenario {
+func contendedLanes(fight int, beside func(testing.TB, tasks.Store) tasks.Store) []scenario {
 	return []scenario{
 		{"many claimers never hold more than the capacity", func(t *testing.T, s tasks.Store) { capacityHoldsAtOnce(t, s, fight/8) }},
 		{"many claimers never hold one lock twice", func(t *testing.T, s tasks.Store) { locksHoldAtOnce(t, s, fight/16) }},
+		{"four managers, two of them killed, never hold more leases than the lanes allow", func(t *testing.T, s tasks.Store) {
+			if fight < 500 {
+				severalManagers(t, s, beside, 24, 4*time.Second) // a slow backend, whose heartbeats must not come too late
+			} else {
+				severalManagers(t, s, beside, 60, time.Second)
+			}
+		}},
 	}
 }
 
@@ -300,12 +307,12 @@ func locksHoldAtOnce(t *testing.T, s tasks.Store, n int) {
 	}, func() { held.Add(-1) })
 }
 
-// drainTogether has eight claimers run n tasks of the lane wide to their ends. started is called with what
+// drainTogether has sixteen claimers run n tasks of the lane wide to their ends. started is called with what
 // each claim got, ending before each task's end is stored: what both count is never more than what runs.
 func drainTogether(t *testing.T, s tasks.Store, n int, started func([]tasks.Task), ending func()) {
 	var ran atomic.Int64
 	var failed atomic.Bool
-	together(8, func(claimer int) {
+	together(16, func(claimer int) {
 		for i := 0; ran.Load() < int64(n) && !failed.Load(); i++ {
 			got, err := s.Claim(t.Context(), tasks.Claim{Lane: "wide", Limit: 4, Now: Epoch, Move: func(t *tasks.Task) error {
 				return tasks.Claimed(Lease(claimerToken(claimer, i)+t.ID, Epoch), Epoch)(t)

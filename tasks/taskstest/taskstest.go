@@ -19,6 +19,10 @@ type Harness struct {
 	// Nil when the backend cannot.
 	Reopen func(t testing.TB, old tasks.Store) tasks.Store
 
+	// Beside opens the data of a store that New made once more, as another process does. Nil when the data
+	// belong to one process; then several managers share the one store.
+	Beside func(t testing.TB, s tasks.Store) tasks.Store
+
 	// Contention says that the backend's conditional writes are atomic. Without it the cases in which
 	// many goroutines fight over one record are skipped, and say so.
 	Contention bool
@@ -56,7 +60,7 @@ func Test(t *testing.T, h Harness) {
 			t.Skip("this backend's conditional writes are not atomic, so races prove nothing here")
 		}
 		fight := cmp.Or(h.Fight, 500)
-		runAll(t, slices.Concat(contended(fight), contendedLanes(fight)), h.New)
+		runAll(t, slices.Concat(contended(fight), contendedLanes(fight, h.Beside)), h.New)
 	})
 }
 
