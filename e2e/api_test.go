@@ -112,10 +112,13 @@ func (p *program) bringIn(archive []byte) (taskID string) {
 }
 
 // takeOut starts an export of series.
-func (p *program) takeOut(seriesIDs ...string) (taskID string) {
+func (p *program) takeOut(seriesIDs ...string) (taskID string) { return p.takeOutUnder("", seriesIDs...) }
+
+// takeOutUnder starts an export under a kept key, so that it takes the key's lock; "" is none.
+func (p *program) takeOutUnder(key string, seriesIDs ...string) (taskID string) {
 	p.t.Helper()
 	var answer struct{ TaskID string }
-	p.want(http.StatusAccepted, &answer, "POST", "/api/exports", map[string]any{"seriesIds": seriesIDs, "profile": "basic", "name": "two series"})
+	p.want(http.StatusAccepted, &answer, "POST", "/api/exports", map[string]any{"seriesIds": seriesIDs, "profile": "basic", "name": "two series", "key": key})
 	return answer.TaskID
 }
 

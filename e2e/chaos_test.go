@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -74,7 +75,7 @@ func receipts(t *testing.T, archives [][]byte) (all [][]byte) {
 // round kills the desk once while it has much to do, and proves that nothing of that is lost or doubled.
 func (p *program) round(archive []byte, out []string, receipt []byte) {
 	p.t.Helper()
-	exports := []string{p.takeOut(out...), p.takeOut(out[0]), p.takeOut(out[1]), p.takeOut(out...)}
+	exports := []string{p.takeOutUnder("chaos", out...), p.takeOutUnder("chaos", out[0]), p.takeOut(out[1]), p.takeOutUnder("chaos", out...)}
 	imported := p.bringIn(archive)
 	meddled := p.meddle(exports[2:])
 	moment := time.Duration(rand.Int64N(int64(200 * time.Millisecond)))
@@ -104,6 +105,8 @@ func (p *program) round(archive []byte, out []string, receipt []byte) {
 			p.t.Errorf("export %s ended %s: %s", id, ended.Status, ended.Error)
 		}
 	}
+	p.tookTurns(exports[0], exports[1], exports[3])
+	p.finished(p.takeOutUnder("chaos", out[1])) // nobody holds the lock
 	eventually(p.t, "the staged files to go", func() bool { return p.desk.files("staging") == 0 })
 	p.t.Logf("killed after %v: %d tasks began again", moment, again)
 }
@@ -154,19 +157,60 @@ func (p *program) try(method, path string, body any) {
 	}
 }
 
+// An entry is one row of a task's journal.
+type entry struct {
+	At    time.Time
+	Event string
+}
+
+func (e entry) isEnd() bool {
+	return slices.Contains([]string{"finished", "failed", "canceled", "interrupted"}, e.Event)
+}
+
+func (p *program) journal(id string) []entry {
+	p.t.Helper()
+	var told struct{ Journal []entry }
+	p.want(http.StatusOK, &told, "GET", "/api/tasks/"+id, nil)
+	return told.Journal
+}
+
 // endedOnce demands that a task's journal tells of one end.
 func (p *program) endedOnce(id string) {
 	p.t.Helper()
-	var told struct{ Journal []struct{ Event string } }
-	p.want(http.StatusOK, &told, "GET", "/api/tasks/"+id, nil)
-	var ends []string
-	for _, e := range told.Journal {
-		if slices.Contains([]string{"finished", "failed", "canceled", "interrupted"}, e.Event) {
-			ends = append(ends, e.Event)
+	journal := p.journal(id)
+	ends := 0
+	for _, e := range journal {
+		if e.isEnd() {
+			ends++
 		}
 	}
-	if len(ends) != 1 {
-		p.t.Errorf("task %s ended %q, want one end: %+v", id, ends, told.Journal)
+	if ends != 1 {
+		p.t.Errorf("task %s ended %d times, want one end: %+v", id, ends, journal)
+	}
+}
+
+// tookTurns demands that the attempts of tasks that share a lock did not overlap: when one was claimed, the one
+// before it had ended or was taken from the dead.
+func (p *program) tookTurns(ids ...string) {
+	p.t.Helper()
+	var attempts [][2]time.Time // from, to
+	for _, id := range ids {
+		var from time.Time
+		for _, e := range p.journal(id) {
+			switch {
+			case e.Event == "claimed":
+				from = e.At
+			case !from.IsZero() && (e.isEnd() || slices.Contains([]string{"rescued", "handed-back", "retry-scheduled"}, e.Event)):
+				attempts = append(attempts, [2]time.Time{from, e.At})
+				from = time.Time{}
+			}
+		}
+	}
+	slices.SortFunc(attempts, func(a, b [2]time.Time) int { return cmp.Or(a[0].Compare(b[0]), a[1].Compare(b[1])) })
+	for i := range attempts[1:] {
+		if attempts[i+1][0].Before(attempts[i][1]) {
+			p.t.Errorf("under one lock an attempt began at %v, before the one before it had ended at %v", attempts[i+1][0], attempts[i][1])
+		}
 	}
 }
 
