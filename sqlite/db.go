@@ -175,7 +175,12 @@ func (db *DB) read(ctx context.Context, run func(c *lite.Conn) error) error {
 
 // write runs a function in the writer's transaction; when it returns nil, what it did is on disk.
 func (db *DB) write(ctx context.Context, run func(*tx) error) error {
-	return explained(db.writer.do(ctx, run))
+	return explained(db.writer.do(ctx, run, false))
+}
+
+// writeLate is write for what should see the writes that wait beside it.
+func (db *DB) writeLate(ctx context.Context, run func(*tx) error) error {
+	return explained(db.writer.do(ctx, run, true))
 }
 
 // explained adds to SQLite's error what callers act on, told by its code.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 var worker = tasks.Person{UserID: "bench", Email: "bench@example.org"}
 
 // engine starts the whole engine on a fresh file, with one kind that does nothing but count.
-func engine(b *testing.B, capacity int, ran func(r *tasks.Run)) *tasks.Manager {
+func engine(b *testing.B, capacity int, o tasks.Observer, ran func(r *tasks.Run)) *tasks.Manager {
 	b.Helper()
 	dir := b.TempDir()
 	db, err := sqlite.Open(b.Context(), filepath.Join(dir, "bench.db"), sqlite.Options{})
@@ -37,7 +38,7 @@ func engine(b *testing.B, capacity int, ran func(r *tasks.Run)) *tasks.Manager {
 		b.Fatal(err)
 	}
 	m, err := tasks.NewManager(tasks.Config{Store: db.Tasks(), Results: results, Kinds: kinds, Lanes: map[string]int{"noop": capacity},
-		SoleOwner: true, Logger: slog.New(slog.DiscardHandler)})
+		SoleOwner: true, Observer: o, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -74,36 +75,58 @@ func BenchmarkEngineSubmit8Callers(b *testing.B) { benchSubmit(b, 8) }
 func BenchmarkEngineSubmit256Callers(b *testing.B) { benchSubmit(b, 256) }
 
 func benchSubmit(b *testing.B, callers int) {
-	m := engine(b, 0, func(*tasks.Run) {})
+	m := engine(b, 0, nil, func(*tasks.Run) {})
+	began := cpu()
 	b.ResetTimer()
 	submitAll(b, m, callers, b.N)
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tasks/s")
+	reportTasks(b, began)
 }
 
 // BenchmarkEngineDrain runs tasks that wait already, claim to stored end.
 func BenchmarkEngineDrain(b *testing.B) {
-	m := engine(b, 64, func(*tasks.Run) {})
+	ends := make(chan struct{}, b.N)
+	m := engine(b, 64, endings(ends), func(*tasks.Run) {})
 	submitAll(b, m, 256, b.N)
-	ended := m.Subscribe(worker, tasks.Scope{})
-	defer ended.Close()
+	began := cpu()
 	b.ResetTimer()
 	if err := m.Start(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	for drained := false; !drained; {
-		<-ended.Ready()
-		ended.Take()
-		counts, err := m.Counts(b.Context(), worker)
-		drained = err != nil || len(counts) == 1 && counts[0].Status == tasks.StatusFinished
+	for range b.N {
+		<-ends
 	}
+	b.StopTimer()
+	reportTasks(b, began)
+	counts, err := m.Counts(b.Context(), worker)
+	if err != nil || len(counts) != 1 || counts[0].Status != tasks.StatusFinished || counts[0].N != b.N {
+		b.Fatalf("the store has %v, %v", counts, err)
+	}
+}
+
+// endings hears of each end that was stored.
+type endings chan<- struct{}
+
+func (endings) AttemptStarted(string, string, time.Duration) {}
+
+func (e endings) AttemptEnded(string, string, tasks.Event, time.Duration) { e <- struct{}{} }
+
+// cpu is the processor time this process has used.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func reportTasks(b *testing.B, began time.Duration) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tasks/s")
+	b.ReportMetric(float64((cpu()-began).Microseconds())/float64(b.N), "cpu-µs/task")
 }
 
 // BenchmarkEnginePickup submits 100 tasks a second and tells how long each took from submit to start.
 func BenchmarkEnginePickup(b *testing.B) {
 	var mu sync.Mutex
 	starts := map[string]time.Time{}
-	m := engine(b, 4, func(r *tasks.Run) {
+	m := engine(b, 4, nil, func(r *tasks.Run) {
 		mu.Lock()
 		starts[r.TaskID()] = time.Now()
 		mu.Unlock()

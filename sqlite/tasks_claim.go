@@ -53,7 +53,8 @@ func (s *taskStore) Claim(ctx context.Context, c tasks.Claim) (claimed []tasks.T
 	if c.Limit <= 0 {
 		return nil, ctx.Err()
 	}
-	err = s.db.write(ctx, func(tx *tx) error {
+	// Late, so that it finds the slots and locks that ends beside it free.
+	err = s.db.writeLate(ctx, func(tx *tx) error {
 		cl := claiming{store: s, tx: tx, Claim: c, now: c.Now.UnixMilli()}
 		err := cl.run()
 		claimed = cl.claimed

@@ -38,6 +38,7 @@ type writer struct {
 // A write is one caller's function and what became of it.
 type write struct {
 	run     func(*tx) error
+	late    bool        // after the others of its batch
 	joined  atomic.Bool // by the batch, or by the caller that gave up: whoever is first
 	err     error
 	settled chan struct{}
@@ -65,12 +66,13 @@ func (w *writer) close() error {
 	return w.err
 }
 
-// do runs a function in a transaction and returns after the commit. After ctx has ended nothing is begun.
-func (w *writer) do(ctx context.Context, run func(*tx) error) error {
+// do runs a function in a transaction and returns after the commit. After ctx has ended nothing is begun. What
+// is late runs after the other writes of its batch.
+func (w *writer) do(ctx context.Context, run func(*tx) error, late bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	one := &write{run: run, settled: make(chan struct{})}
+	one := &write{run: run, late: late, settled: make(chan struct{})}
 	select {
 	case w.queue <- one:
 	case <-ctx.Done():
@@ -153,6 +155,7 @@ func again(err error) bool {
 func (w *writer) together(first *write) (batch []*write, err error) {
 	t := &tx{Conn: w.conn}
 	began := time.Now()
+	var late []*write
 	for one := first; one != nil; one = w.next(len(batch), began) {
 		if !one.joined.CompareAndSwap(false, true) {
 			continue // its caller gave up
@@ -161,7 +164,9 @@ func (w *writer) together(first *write) (batch []*write, err error) {
 			err = w.conn.Do("BEGIN IMMEDIATE")
 		}
 		batch = append(batch, one)
-		if err == nil {
+		if one.late {
+			late = append(late, one)
+		} else if err == nil {
 			err = t.step(one)
 		}
 		if err != nil {
@@ -170,6 +175,11 @@ func (w *writer) together(first *write) (batch []*write, err error) {
 	}
 	if len(batch) == 0 {
 		return nil, nil
+	}
+	for _, one := range late {
+		if err == nil {
+			err = t.step(one)
+		}
 	}
 	return batch, w.end(t, err)
 }

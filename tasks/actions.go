@@ -75,10 +75,7 @@ func (s Spec) record(p Person) (Task, error) {
 
 // A Handle is a task whose work runs in the caller. It ends with Finish or Fail; a crash leaves it
 // interrupted, for nobody else can do the work again.
-type Handle struct {
-	*Run
-	came chan result
-}
+type Handle struct{ *Run }
 
 // Register stores a task that is running from its first moment on, in the caller.
 func (m *Manager) Register(ctx context.Context, p Person, s Spec) (*Handle, error) {
@@ -95,9 +92,7 @@ func (m *Manager) Register(ctx context.Context, p Person, s Spec) (*Handle, erro
 		m.running.Done()
 		return nil, err
 	}
-	h := &Handle{m.open(stored, &Kind{Name: s.Kind, Lane: s.Lane, Retry: Retry{MaxAttempts: 1}}, nil, now), make(chan result, 1)}
-	go m.supervise(h.Run, h.came)
-	return h, nil
+	return &Handle{m.open(stored, &Kind{Name: s.Kind, Lane: s.Lane, Retry: Retry{MaxAttempts: 1}}, nil, now)}, nil
 }
 
 // Context ends when the work should stop: cancel, shutdown, or a lost lease; its cause says which.
@@ -113,9 +108,8 @@ func (h *Handle) Fail(ctx context.Context, err error) error {
 }
 
 func (h *Handle) end(ctx context.Context, res result) error {
-	select {
-	case h.came <- res:
-	default: // ended before; the first word counts
+	if h.returned() { // else it has ended before; the first word counts
+		go h.m.conclude(h.Run, res)
 	}
 	select {
 	case <-h.ended:

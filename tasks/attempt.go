@@ -29,12 +29,14 @@ func (m *Manager) start(t Task, l *lane, claimedAt time.Time) {
 	r := m.open(t, k, l, claimedAt)
 	waited := t.StartedAt.Sub(t.AvailableAt)
 	m.cfg.Observer.AttemptStarted(t.Kind, t.Lane, waited)
-	came := make(chan result, 1)
 	go func() {
 		done, err := call(r.ctx, k, r, debug.Stack)
-		came <- result{done, err}
+		if r.returned() {
+			m.conclude(r, result{done, err})
+		} else {
+			m.abandoned.Add(-1)
+		}
 	}()
-	go m.supervise(r, came)
 }
 
 // unknownKind stands in for a kind that this version of the program has not got: its attempts fail for good.
@@ -70,37 +72,39 @@ func (m *Manager) open(t Task, k *Kind, l *lane, leasedAt time.Time) *Run {
 	m.runs[t.ID] = r
 	m.mu.Unlock()
 	r.news.touch()
+	r.calm = context.AfterFunc(r.ctx, func() { m.outwait(r) })
 	return r
 }
 
-// supervise waits for an attempt's runner, for its grace and no longer once its context has ended, and
-// sees to its end.
-func (m *Manager) supervise(r *Run, came <-chan result) {
-	var res result
-	select {
-	case res = <-came:
-	case <-r.ctx.Done():
-		select {
-		case res = <-came:
-		case <-time.After(m.cfg.AttemptGrace):
-			if r.lane != nil { // else the goroutine is the caller's own
-				m.abandon(r, came)
-			}
-			res.err = fmt.Errorf("the runner did not stop: %w", context.Cause(r.ctx))
-		}
-	}
-	m.conclude(r, res)
+// settle is true for the one who is first to say how an attempt came out: its runner, or the loss of patience.
+func (r *Run) settle() bool { return r.settled.CompareAndSwap(false, true) }
+
+// returned is settle for the runner.
+func (r *Run) returned() bool {
+	r.calm()
+	return r.settle()
 }
 
-// abandon counts a runner that does not stop, until it does. Go cannot kill it, but nothing it still
-// does has an effect: its Run is closed, and so will be its lease.
-func (m *Manager) abandon(r *Run, came <-chan result) {
-	m.abandoned.Add(1)
-	m.log.Error("a runner did not stop and is abandoned", "task", r.TaskID(), "kind", r.kind.Name, "cause", context.Cause(r.ctx))
-	go func() {
-		<-came
-		m.abandoned.Add(-1)
-	}()
+// outwait gives a runner its grace, and no longer, once its context has ended.
+func (m *Manager) outwait(r *Run) {
+	grace := time.NewTimer(m.cfg.AttemptGrace)
+	defer grace.Stop()
+	select {
+	case <-r.ended:
+		return
+	case <-grace.C:
+	}
+	if !r.settle() {
+		return
+	}
+	cause := context.Cause(r.ctx)
+	if r.lane != nil { // else the goroutine is the caller's own
+		// Go cannot kill it, but nothing it still does has an effect: its Run is closed, and so will be its
+		// lease. It is counted until it returns.
+		m.abandoned.Add(1)
+		m.log.Error("a runner did not stop and is abandoned", "task", r.TaskID(), "kind", r.kind.Name, "cause", cause)
+	}
+	m.conclude(r, result{err: fmt.Errorf("the runner did not stop: %w", cause)})
 }
 
 // conclude ends an attempt: first what it leaves is made durable, then its end is stored, then told, and
@@ -112,7 +116,9 @@ func (m *Manager) conclude(r *Run, res result) {
 	out, err := m.outcome(r, reached, file, res)
 	v := classify(err, cause, t, r.kind)
 	m.tell(t, v, err)
-	stored, err := m.report(r, t, v, reached, out, m.follow(context.WithoutCancel(r.ctx), t))
+	next := m.follow(context.WithoutCancel(r.ctx), t)
+	r.vacate()
+	stored, err := m.report(r, t, v, reached, out, next)
 	if file != nil && (err != nil || stored.File == nil) {
 		if err := file.discard(); err != nil {
 			m.log.Warn("a result file was left behind until the next sweep", "task", t.ID, "err", err)
@@ -214,7 +220,7 @@ func (v verdict) move(token string, out Outcome, now time.Time) Move {
 	}
 }
 
-// forget takes an ended attempt out of memory and frees its slot.
+// forget takes an ended attempt out of memory.
 func (m *Manager) forget(r *Run) {
 	m.mu.Lock()
 	if id := r.task.ID; m.runs[id] == r {
@@ -222,6 +228,13 @@ func (m *Manager) forget(r *Run) {
 	}
 	m.mu.Unlock()
 	if r.lane != nil {
-		r.lane.giveBack()
+		r.lane.ended()
+	}
+}
+
+// vacate gives back the attempt's slot, where it has one.
+func (r *Run) vacate() {
+	if r.lane != nil {
+		r.lane.vacate()
 	}
 }

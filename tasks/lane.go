@@ -24,6 +24,8 @@ type lane struct {
 	set     Lane
 	rate    *rate.Limiter
 	running int
+	ends    int  // of attempts, stored so far
+	missed  bool // a task that is due found no slot; the next end that is stored may leave one
 }
 
 func newLane(set Lane) *lane {
@@ -57,23 +59,24 @@ func (l *lane) wake() {
 	}
 }
 
-// room is how many tasks may be claimed at now; when none may because of the rate, wait says how long
-// that lasts.
-func (l *lane) room(now time.Time) (n int, wait time.Duration) {
+// room is how many tasks may be claimed at now, and how many ends were stored so far; when none may because
+// of the rate, wait says how long that lasts.
+func (l *lane) room(now time.Time) (n, ends int, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	ends = l.ends
 	if l.set.Paused {
-		return 0, 0
+		return 0, ends, 0
 	}
 	n = min(max(l.set.Capacity-l.running, 0), claimBatch)
 	if n == 0 || l.rate.Limit() == rate.Inf {
-		return n, 0
+		return n, ends, 0
 	}
 	tokens := l.rate.TokensAt(now)
 	if tokens < 1 {
-		return 0, time.Duration((1 - tokens) / float64(l.rate.Limit()) * float64(time.Second))
+		return 0, ends, time.Duration((1 - tokens) / float64(l.rate.Limit()) * float64(time.Second))
 	}
-	return min(n, int(tokens)), 0
+	return min(n, int(tokens)), ends, 0
 }
 
 // took notes that n tasks were claimed at now.
@@ -86,11 +89,32 @@ func (l *lane) took(n int, now time.Time) {
 	}
 }
 
-func (l *lane) giveBack() {
+// vacate gives back the slot of an attempt whose end is on its way to the store. The next claim may so be
+// stored together with the end; should it come before, the store knows of no free slot and gives nothing.
+func (l *lane) vacate() {
 	l.mu.Lock()
 	l.running--
 	l.mu.Unlock()
 	l.wake()
+}
+
+// ended notes that the end of an attempt was stored.
+func (l *lane) ended() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ends++
+	if l.missed {
+		l.missed = false
+		l.wake()
+	}
+}
+
+// endedSince reports whether an end was stored after room counted them; if not, the next one will wake the lane.
+func (l *lane) endedSince(ends int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.missed = l.ends == ends
+	return !l.missed
 }
 
 func (l *lane) stats() LaneStats {
@@ -124,7 +148,7 @@ func (m *Manager) serve(ctx context.Context, l *lane) {
 // again; ok is false when only a wake-up can bring work.
 func (m *Manager) fill(ctx context.Context, l *lane) (wait time.Duration, ok bool) {
 	for ctx.Err() == nil {
-		want, wait := l.room(m.now())
+		want, ends, wait := l.room(m.now())
 		switch {
 		case want == 0:
 			return wait, wait > 0
@@ -136,8 +160,11 @@ func (m *Manager) fill(ctx context.Context, l *lane) (wait time.Duration, ok boo
 			m.log.Error("claim tasks", "lane", l.name, "err", err)
 			return claimPause, true
 		}
-		if got < want {
-			return m.untilNext(ctx, l)
+		if got == want {
+			continue
+		}
+		if wait, ok := m.untilNext(ctx, l); !ok || !l.endedSince(ends) {
+			return wait, ok
 		}
 	}
 	return 0, false

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,8 +26,11 @@ type Run struct {
 	cancel context.CancelCauseFunc
 	news   throttle
 	expiry *time.Timer   // ends the attempt a heartbeat before its lease
+	calm   func() bool   // calls off the loss of patience
 	ended  chan struct{} // closed when the end is stored, or given up
 	err    error         // why the end could not be stored; set before ended is closed
+
+	settled atomic.Bool // how it came out is known
 
 	mu       sync.Mutex
 	task     Task // newest record known
