@@ -55,10 +55,13 @@ func (b *broker) publish(t Task) {
 	if b.closed || !b.isNews(t) {
 		return
 	}
-	u := &Update{seq: b.count(), Kind: updateKind(t.Status), Task: t, At: Millis(b.now())}
-	u.ID = b.id(u.seq)
+	var u *Update // made once there is somebody to hear it
 	for _, subs := range []map[*Subscription]struct{}{b.byUser[t.UserID], b.byTask[t.ID], b.all} {
 		for s := range subs {
+			if u == nil {
+				u = &Update{seq: b.count(), Kind: updateKind(t.Status), Task: t, At: Millis(b.now())}
+				u.ID = b.id(u.seq)
+			}
 			s.put(u)
 		}
 	}

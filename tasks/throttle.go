@@ -13,11 +13,11 @@ type throttle struct {
 	interval time.Duration
 	emit     func()
 
-	mu      sync.Mutex
-	timer   *time.Timer // set while an interval is open
-	opened  int         // intervals so far
-	pending bool        // touched since the last emission
-	closed  bool
+	mu     sync.Mutex
+	told   time.Time   // zero: never
+	timer  *time.Timer // set while something waits for the interval to pass
+	timers int         // so far
+	closed bool
 }
 
 // touch notes that something changed.
@@ -25,53 +25,54 @@ func (t *throttle) touch() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.timer != nil {
-		t.pending = true
 		return
 	}
-	t.tell()
+	now := time.Now()
+	if wait := t.interval - now.Sub(t.told); wait > 0 && !t.closed {
+		// Numbered, so that a timer that has fired and waits for the lock is not taken for a later one.
+		t.timers++
+		n := t.timers
+		t.timer = time.AfterFunc(wait, func() { t.elapsed(n) })
+		return
+	}
+	t.tell(now)
 }
 
 // flush tells at once what cannot wait: a change of phase or of status.
 func (t *throttle) flush() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.timer != nil {
-		t.timer.Stop()
-	}
-	t.tell()
+	t.stop()
+	t.tell(time.Now())
 }
 
 // close ends the telling. The caller tells the end itself.
 func (t *throttle) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.stop()
 	t.closed = true
+}
+
+func (t *throttle) stop() {
 	if t.timer != nil {
 		t.timer.Stop()
+		t.timer = nil
 	}
 }
 
-func (t *throttle) tell() {
-	if t.closed {
-		return
+func (t *throttle) tell(now time.Time) {
+	if !t.closed {
+		t.told = now
+		t.emit()
 	}
-	t.pending = false
-	t.emit()
-	// Counted, so that a timer that has fired and waits for the lock is not taken for the one that
-	// flush has started meanwhile.
-	t.opened++
-	n := t.opened
-	t.timer = time.AfterFunc(t.interval, func() { t.elapsed(n) })
 }
 
 func (t *throttle) elapsed(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n != t.opened {
-		return
-	}
-	t.timer = nil
-	if t.pending {
-		t.tell()
+	if t.timer != nil && n == t.timers {
+		t.timer = nil
+		t.tell(time.Now())
 	}
 }
