@@ -48,8 +48,8 @@ var columns = codec[tasks.Task]{
 	textColumn("error", func(t *tasks.Task) *string { return &t.Error }),
 	rawColumn("args", func(t *tasks.Task) *json.RawMessage { return &t.Args }),
 	rawColumn("result", func(t *tasks.Task) *json.RawMessage { return &t.Result }),
-	rowsColumn("journal", func(t *tasks.Task) *[]tasks.Entry { return &t.Journal }),
-	rowsColumn("failures", func(t *tasks.Task) *[]tasks.Failure { return &t.Failures }),
+	journalColumn,
+	failuresColumn,
 	blobColumn("sealed", func(t *tasks.Task) *[]byte { return &t.Sealed }),
 	blobColumn("checkpoint", func(t *tasks.Task) *[]byte { return &t.Checkpoint }),
 	timeoutColumn,
@@ -78,21 +78,18 @@ func rawColumn(name string, field func(*tasks.Task) *json.RawMessage) column[tas
 	}
 }
 
-// rowsColumn keeps a list that only the whole record shows.
-func rowsColumn[E comparable](name string, field func(*tasks.Task) *[]E) column[tasks.Task] {
-	return column[tasks.Task]{
-		name: name,
-		bind: func(s *lite.Stmt, t *tasks.Task) {
-			if len(*field(t)) == 0 {
-				s.Null()
-				return
-			}
-			s.Encode(*field(t))
-		},
-		read: func(s *lite.Stmt, t *tasks.Task) { s.Decode(field(t)) },
-		same: func(a, b *tasks.Task) bool { return slices.Equal(*field(a), *field(b)) },
-		wide: true,
-	}
+var failuresColumn = column[tasks.Task]{
+	name: "failures",
+	bind: func(s *lite.Stmt, t *tasks.Task) {
+		if len(t.Failures) == 0 {
+			s.Null()
+			return
+		}
+		s.Encode(t.Failures)
+	},
+	read: func(s *lite.Stmt, t *tasks.Task) { s.Decode(&t.Failures) },
+	same: func(a, b *tasks.Task) bool { return slices.Equal(a.Failures, b.Failures) },
+	wide: true,
 }
 
 var fileColumn = column[tasks.Task]{
