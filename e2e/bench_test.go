@@ -211,6 +211,7 @@ var figures = []figure{
 	{"tasks submitted one by one from 8 callers (SQLite)", "./sqlite", "BenchmarkEngineSubmit8Callers", "tasks/s"},
 	{"tasks submitted one by one from 256 callers (SQLite)", "./sqlite", "BenchmarkEngineSubmit256Callers", "tasks/s"},
 	{"tasks that do nothing, drained (SQLite)", "./sqlite", "BenchmarkEngineDrain", "tasks/s"},
+	{"the same beside 1,000,000 finished tasks", "./sqlite", "BenchmarkEngineBesideAMillion/drain", "tasks/s"},
 	{"submit to start (SQLite), p50", "./sqlite", "BenchmarkEnginePickup", "p50-ms"},
 	{"submit to start (SQLite), p99", "./sqlite", "BenchmarkEnginePickup", "p99-ms"},
 	{"a page of 1,000,000 own tasks with its total (SQLite), p99 of the slowest filter", "./sqlite", "BenchmarkList", "p99-ms"},
