@@ -48,6 +48,7 @@ type options struct {
 	ShutdownGrace    string `env:"FILMROOM_SHUTDOWN_GRACE" default:"30s" placeholder:"TIME" help:"For running tasks and requests when the desk stops (${default})."`
 
 	APIRate             string `name:"api-rate" env:"FILMROOM_API_RATE" default:"50" placeholder:"N" help:"Requests a second for each token or person, -1 for no limit (${default})."`
+	MaxUnfinished       string `env:"FILMROOM_MAX_UNFINISHED" default:"1000" placeholder:"N" help:"Unfinished tasks that a person may have who submits more, administrators aside (${default})."`
 	WebhookAllowPrivate string `env:"FILMROOM_WEBHOOK_ALLOW_PRIVATE" default:"false" placeholder:"BOOL" help:"Let webhooks reach private addresses and this machine as well (${default})."`
 
 	LogFormat string `env:"FILMROOM_LOG_FORMAT" placeholder:"text|json" help:"Default text on a terminal, else json."`
@@ -73,6 +74,7 @@ type Config struct {
 	Retention map[tasks.Status]time.Duration // negative: for good
 
 	APIRate             float64 // requests a second, negative: no limit
+	MaxUnfinished       int     // tasks of a person
 	WebhookAllowPrivate bool
 
 	LogFormat string // "text" or "json"
@@ -111,6 +113,7 @@ func (o options) config(at places, terminal bool) (Config, error) {
 		Retention:        c.retention("RETENTION", o.Retention),
 
 		APIRate:             c.rate("API_RATE", o.APIRate),
+		MaxUnfinished:       int(c.count("MAX_UNFINISHED", o.MaxUnfinished)),
 		WebhookAllowPrivate: c.truth("WEBHOOK_ALLOW_PRIVATE", o.WebhookAllowPrivate),
 
 		LogFormat: c.logFormat("LOG_FORMAT", o.LogFormat, terminal),

@@ -51,7 +51,7 @@ func TestDefaultsAreThoseOfTheTable(t *testing.T) {
 			tasks.StatusFinished: 2160 * time.Hour, tasks.StatusError: 2160 * time.Hour,
 			tasks.StatusCanceled: 720 * time.Hour, tasks.StatusInterrupted: 2160 * time.Hour,
 		},
-		APIRate:   50,
+		APIRate: 50, MaxUnfinished: 1000,
 		LogFormat: "json", LogLevel: slog.LevelInfo,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
@@ -66,7 +66,7 @@ func TestValuesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	g := parsed(t, "--listen=:0", "--public-url=https://desk.example.org/", "--trusted-proxies=10.0.0.0/8, 192.0.2.1",
 		"--lanes=import=4,export=0", "--max-upload=500MB", "--log-level=debug", "--log-format=json", "--data-dir=/srv/desk",
-		"--retention=error=24h, finished=-1", "--api-rate=-1", "--webhook-allow-private=true", "--external-ttl=5m")
+		"--retention=error=24h, finished=-1", "--api-rate=-1", "--webhook-allow-private=true", "--external-ttl=5m", "--max-unfinished=7")
 	got, err := g.Serve.config(g.places, true)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestValuesAreUnderstood(t *testing.T) {
 	if s := fmt.Sprint(got.Retention); s != "map[error:24h0m0s finished:-1ns]" {
 		t.Errorf("retention is %s", s)
 	}
-	if got.APIRate != -1 || !got.WebhookAllowPrivate || got.ExternalTTL != 5*time.Minute {
+	if got.APIRate != -1 || !got.WebhookAllowPrivate || got.ExternalTTL != 5*time.Minute || got.MaxUnfinished != 7 {
 		t.Errorf("got %+v", got)
 	}
 	if s := fmt.Sprint(got.TrustedProxies); s != "[10.0.0.0/8 192.0.2.1/32]" {
@@ -113,6 +113,7 @@ var wrong = map[string]string{
 	"EXTERNAL_TTL":          "60",
 	"RETENTION":             "finished=2160h,queued=24h",
 	"API_RATE":              "fast",
+	"MAX_UNFINISHED":        "few",
 	"WEBHOOK_ALLOW_PRIVATE": "perhaps",
 	"LOG_FORMAT":            "xml",
 	"LOG_LEVEL":             "loud",

@@ -177,7 +177,7 @@ func (d *desk) serve(ctx context.Context) error {
 	handler, err := handlers.New(handlers.Config{
 		Tasks: d.manager, Desk: d.imaging, Accounts: d.accounts,
 		PublicURL: d.cfg.PublicURL, TrustedProxies: d.cfg.TrustedProxies,
-		MaxUpload: d.cfg.Limits.MaxUpload, SessionTTL: d.cfg.SessionTTL, Rate: d.cfg.APIRate,
+		MaxUpload: d.cfg.Limits.MaxUpload, SessionTTL: d.cfg.SessionTTL, Rate: d.cfg.APIRate, MaxUnfinished: d.cfg.MaxUnfinished,
 		Version: version(), StoreName: d.stores.name, Ready: d.stores.ping,
 		Now: d.stores.now, Logger: d.log, Metrics: d.metrics,
 	})

@@ -96,12 +96,25 @@ func (p *params) nothingToSchedule(given submission) {
 	}
 }
 
-// roomFor refuses a person who has as many unfinished tasks as one may have. Requests at the same moment may go a
-// little beyond it.
-func (s *Server) roomFor(ctx context.Context, p tasks.Person) error {
+// withRoom submits what a person asks for, unless they have as many unfinished tasks as one may have. A
+// person's submits go one after the other, so that no two take the last place. Each process on a shared store sees
+// to its own: together they may go beyond the bound by one for each process but the first.
+func (s *Server) withRoom(ctx context.Context, p tasks.Person, submit func() error) error {
 	if p.Admin {
-		return nil
+		return submit()
 	}
+	leave, err := s.submits.enter(ctx, p.UserID)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := s.roomFor(ctx, p); err != nil {
+		return err
+	}
+	return submit()
+}
+
+func (s *Server) roomFor(ctx context.Context, p tasks.Person) error {
 	counts, err := s.cfg.Tasks.Counts(ctx, p)
 	if err != nil {
 		return err

@@ -30,10 +30,11 @@ func (s *Server) submitBulk(c echo.Context) error {
 		return err
 	}
 	ctx, person := c.Request().Context(), who(c).person()
-	if err := s.roomFor(ctx, person); err != nil {
+	var t tasks.Task
+	err = s.withRoom(ctx, person, func() (err error) {
+		t, err = s.cfg.Tasks.SubmitBulk(ctx, person, args)
 		return err
-	}
-	t, err := s.cfg.Tasks.SubmitBulk(ctx, person, args)
+	})
 	if err != nil {
 		return err
 	}

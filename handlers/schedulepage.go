@@ -58,10 +58,11 @@ func (s *Server) bulkFromPage(c echo.Context) error {
 		return invalid("action", "must be one of cancel, retry, dismiss")
 	}
 	ctx, person := c.Request().Context(), who(c).person()
-	if err := s.roomFor(ctx, person); err != nil {
+	err = s.withRoom(ctx, person, func() error {
+		_, err := s.cfg.Tasks.SubmitBulk(ctx, person, bulkArgs(action, q))
 		return err
-	}
-	if _, err := s.cfg.Tasks.SubmitBulk(ctx, person, bulkArgs(action, q)); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	q.Statuses = view

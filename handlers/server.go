@@ -65,6 +65,7 @@ type Server struct {
 	counts   *countCache
 	lanes    lanesCache
 	rations  *rations // nil: as many requests as anybody likes
+	submits  doorkeeper
 	streams  sync.WaitGroup
 	echo     *echo.Echo
 }

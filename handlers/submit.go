@@ -62,10 +62,12 @@ func (s *Server) submitTask(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.roomFor(ctx, person); err != nil {
+	var t tasks.Task
+	var status int
+	err = s.withRoom(ctx, person, func() (err error) {
+		t, status, err = s.place(ctx, person, spec)
 		return err
-	}
-	t, status, err := s.place(ctx, person, spec)
+	})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -199,6 +200,33 @@ func TestAPersonHasABoundedNumberOfUnfinishedTasks(t *testing.T) {
 	bob.submit(fields{"kind": "gate"}).wants(http.StatusCreated)
 	ada.api("POST", "/api/tasks/"+first.TaskID+"/cancel").wants(http.StatusAccepted)
 	ada.submit(fields{"kind": "gate"}).wants(http.StatusCreated)
+}
+
+// Threat: many requests at the same moment all see the last place free.
+func TestOfManySubmitsAtOnceNoMoreAreTakenThanAPersonMayHave(t *testing.T) {
+	t.Parallel()
+	d := setup(t, options{noRun: true, config: func(c *handlers.Config) { c.MaxUnfinished, c.Rate = 3, -1 }})
+	ada := d.person("ada@example.org")
+	var all sync.WaitGroup
+	answers := make(chan int, 24)
+	for i := range cap(answers) {
+		all.Go(func() {
+			given := fields{"kind": "gate"}
+			if i%3 == 0 {
+				given = fields{"kind": "external"}
+			}
+			answers <- ada.submit(given).response.StatusCode
+		})
+	}
+	all.Wait()
+	close(answers)
+	got := map[int]int{}
+	for status := range answers {
+		got[status]++
+	}
+	if want := (map[int]int{http.StatusCreated: 3, http.StatusTooManyRequests: 21}); !maps.Equal(got, want) {
+		t.Errorf("answers by status: %v, want %v", got, want)
+	}
 }
 
 func TestATaskIsHeldBackAndLetGo(t *testing.T) {
