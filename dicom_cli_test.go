@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"filmroom/dicom"
 	"filmroom/dicom/phantom"
+	"filmroom/dicom/tag"
+	"filmroom/dicom/uid"
 )
 
 // folderOf has two small images, and a note that is none.
@@ -109,4 +112,27 @@ func TestAPhantomIsWrittenForWhoHasNoImagesAtHand(t *testing.T) {
 	}
 	ran(t, 1, "dicom", "phantom", study) // it is there already
 	ran(t, 2, "dicom", "phantom", filepath.Join(to, "none"), "--slices", "0")
+}
+
+// TestAStudyThatNamesTooManyStaysBehind: what cannot all be searched for cannot be taken out.
+func TestAStudyThatNamesTooManyStaysBehind(t *testing.T) {
+	t.Parallel()
+	in, to := folderOf(t), t.TempDir()
+	numbers := make([]string, 1100)
+	for i := range numbers {
+		numbers[i] = fmt.Sprint("N", i)
+	}
+	d := phantom.Study{Slices: 2, Size: 16, Patient: "Secretone^Ada", PatientID: "SECRET-1"}.Dataset(1)
+	d.Set(dicom.Text(tag.OtherPatientIDs, numbers...))
+	var b bytes.Buffer
+	if err := dicom.Write(&b, dicom.NewFile(d, uid.ExplicitLE)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(in, "secret1.dcm"), b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := ran(t, 1, "dicom", "deidentify", in, filepath.Join(to, "out"))
+	if !strings.Contains(said, "names more people and numbers") || !strings.Contains(said, "0 of 2 files written, 2 left out") {
+		t.Errorf("said %q", said)
+	}
 }

@@ -200,7 +200,7 @@ func (x *exporter) pack(ctx context.Context, i item) (p packed) {
 			p.drop()
 		}
 	}()
-	if i.study.crowded {
+	if i.study.identity.Crowded() {
 		p.reason = crowded
 		return p
 	}

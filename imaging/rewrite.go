@@ -12,28 +12,51 @@ import (
 	"filmroom/dicom/deid"
 )
 
+// A look is what the first pass sees of a file.
+type look struct {
+	facts Series
+	who   patient
+	says  deid.Identity
+	err   error
+}
+
 // scan learns who the patients are and what each study says of them.
 func (f *folder) scan(ctx context.Context) error {
 	var first []Series // of each patient
 	var walking error
-	for path := range f.paths(&walking) {
-		if err := ctx.Err(); err != nil {
-			return err
+	err := inOrder(ctx, f.Workers, 2*f.Workers, f.paths(&walking), lookAt, func(_ context.Context, l look) error {
+		if reason, err := reasonOf(l.err); reason != "" || err != nil {
+			return err // what cannot be read is refused when its turn comes
 		}
-		_ = withFile(path, func(file *dicom.File) error { // what cannot be read is refused when its turn comes
-			facts, _, _ := factsOf(file)
-			who := patientOfFile(file)
-			if _, known := f.subjects[who]; !known {
-				f.subjects[who] = deid.Subject{}
-				first = append(first, facts)
-			}
-			f.learn(facts.StudyUID, file)
-			return nil
-		}, dicom.StopAtPixels())
+		if _, known := f.subjects[l.who]; !known {
+			f.subjects[l.who] = deid.Subject{}
+			first = append(first, l.facts)
+		}
+		if f.studies[l.facts.StudyUID] == nil {
+			f.studies[l.facts.StudyUID] = &study{uid: l.facts.StudyUID}
+		}
+		f.studies[l.facts.StudyUID].identity.Merge(&l.says)
+		return nil
+	}, func(look) {})
+	if err = errors.Join(err, walking); err != nil {
+		return err
 	}
-	if walking != nil {
-		return walking
-	}
+	return f.namePatients(first)
+}
+
+// lookAt is a worker's turn in the first pass.
+func lookAt(_ context.Context, path string) (l look) {
+	l.err = withFile(path, func(file *dicom.File) error {
+		l.facts, _, _ = factsOf(file)
+		l.who = patientOfFile(file)
+		l.says.Collect(file.Dataset)
+		return nil
+	}, dicom.StopAtPixels())
+	return l
+}
+
+// namePatients gives all patients their pseudonyms and all else that is the same in their files.
+func (f *folder) namePatients(first []Series) error {
 	request := ExportRequest{PseudonymPrefix: f.Prefix}
 	if f.Key != nil {
 		request.Key = "named"
@@ -48,17 +71,12 @@ func (f *folder) scan(ctx context.Context) error {
 	return wrong.orNil()
 }
 
-func (f *folder) learn(studyUID string, file *dicom.File) {
-	s := f.studies[studyUID]
-	if s == nil {
-		s = &study{uid: studyUID}
-		f.studies[studyUID] = s
+// reasonOf says why a file stays behind, "" if it may leave. An error is none of the file's.
+func reasonOf(err error) (string, error) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+		return "it cannot be opened", nil
 	}
-	if s.crowded {
-		return
-	}
-	s.identity.Collect(file.Dataset)
-	s.crowded = s.identity.Len() > maxIdentity
+	return unfit(err)
 }
 
 // A rewritten file waits for its name.
@@ -84,7 +102,7 @@ func (f *folder) rewrite(_ context.Context, path string) (w rewritten) {
 		switch {
 		case !known || of == nil:
 			w.reason = "it has changed while it was read"
-		case of.crowded:
+		case of.identity.Crowded():
 			w.reason = crowded
 		}
 		if w.reason != "" {
@@ -97,12 +115,8 @@ func (f *folder) rewrite(_ context.Context, path string) (w rewritten) {
 		w.tmp, err = f.write(file, subject)
 		return err
 	})
-	switch {
-	case w.reason != "":
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
-		w.reason = "it cannot be opened"
-	default:
-		w.reason, w.err = unfit(err)
+	if w.reason == "" {
+		w.reason, w.err = reasonOf(err)
 	}
 	return w
 }

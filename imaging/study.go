@@ -16,15 +16,12 @@ import (
 // may hold in a comment the name that only another one states.
 type study struct {
 	uid      string
-	identity deid.Identity
-	crowded  bool // it says more than maxIdentity, so nothing of it can leave
+	identity deid.Identity // where it is crowded, nothing of the study can leave
 }
 
 const (
-	// maxIdentity bounds the texts of one study that are searched for.
-	maxIdentity = 1000
-	crowded     = "its study names more people and numbers than can be searched for"
-	seriesPage  = 100
+	crowded    = "its study names more people and numbers than can be searched for"
+	seriesPage = 100
 )
 
 // study reads the headers of a study: those of all its series in the library, whether they are taken out or
@@ -38,7 +35,7 @@ func (d *Desk) study(ctx context.Context, of Series, at time.Time) (*study, erro
 			return nil, fmt.Errorf("study of series %s: %w", of.ID, err)
 		}
 		for _, series := range page.Items {
-			if err := d.learn(ctx, s, series, at); err != nil || s.crowded {
+			if err := d.learn(ctx, s, series, at); err != nil || s.identity.Crowded() {
 				return s, err
 			}
 		}
@@ -63,8 +60,7 @@ func (d *Desk) learn(ctx context.Context, s *study, series Series, at time.Time)
 		if err := d.learnFrom(s, i); err != nil {
 			return err
 		}
-		if s.identity.Len() > maxIdentity {
-			s.crowded = true
+		if s.identity.Crowded() {
 			return nil
 		}
 	}

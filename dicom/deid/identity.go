@@ -15,8 +15,34 @@ type Identity struct {
 	BirthDates []string // DA values
 }
 
+// mostTexts is how many texts an Identity may have: each is searched for in each file, and held against all
+// others when it is added.
+const mostTexts = 1000
+
 // Len is how many texts there are.
 func (id *Identity) Len() int { return len(id.Names) + len(id.IDs) + len(id.BirthDates) }
+
+// Crowded says that there are more texts than can be searched for, so that nothing can be de-identified with
+// them. Collect and Merge add no more then.
+func (id *Identity) Crowded() bool { return id.Len() > mostTexts }
+
+// Merge adds what more says, and nothing twice.
+func (id *Identity) Merge(more *Identity) {
+	for _, lists := range [...]struct {
+		to   *[]string
+		from []string
+	}{{&id.Names, more.Names}, {&id.IDs, more.IDs}, {&id.BirthDates, more.BirthDates}} {
+		for _, text := range lists.from {
+			id.add(lists.to, text)
+		}
+	}
+}
+
+func (id *Identity) add(list *[]string, text string) {
+	if text != "" && !id.Crowded() && !slices.Contains(*list, text) {
+		*list = append(*list, text)
+	}
+}
 
 // Collect adds what a data set says of its patient, at every depth, and nothing twice. A study's files
 // say more together than each alone, so that one of them may tell a name that another hides in a text.
@@ -27,11 +53,7 @@ func (id *Identity) Collect(d *dicom.Dataset) {
 			continue
 		}
 		text, _ := n.Dataset.Text(n.Element)
-		eachValue([]byte(text), func(v []byte) {
-			if value := string(v); value != "" && !slices.Contains(*list, value) {
-				*list = append(*list, value)
-			}
-		})
+		eachValue([]byte(text), func(v []byte) { id.add(list, string(v)) })
 	}
 }
 

@@ -1,6 +1,9 @@
 package deid
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"testing"
 
@@ -24,6 +27,27 @@ func TestAStudySaysWhoItIsAboutInAllItsFiles(t *testing.T) {
 	}
 	if !slices.Equal(id.Names, want.Names) || !slices.Equal(id.IDs, want.IDs) || !slices.Equal(id.BirthDates, want.BirthDates) || id.Len() != 7 {
 		t.Errorf("got %+v, want %+v", id, want)
+	}
+}
+
+// TestACrowdedIdentityGrowsNoMore: each text is held against all others, so a file with a million of them
+// would take for ever; and what is not complete must not pass for it.
+func TestACrowdedIdentityGrowsNoMore(t *testing.T) {
+	t.Parallel()
+	values := make([]string, 2*mostTexts)
+	for i := range values {
+		values[i] = fmt.Sprint("ID-", i)
+	}
+	var id, all Identity
+	id.Collect(ct(dicom.Text(tag.OtherPatientIDs, values...)))
+	all.Merge(&Identity{Names: []string{"Quux^Fred", "Quux^Fred", ""}, IDs: values[:mostTexts-2], BirthDates: []string{"19700102"}})
+	if id.Len() != mostTexts+1 || !id.Crowded() || all.Len() != mostTexts || all.Crowded() {
+		t.Errorf("%d and %d texts", id.Len(), all.Len())
+	}
+	s := someone()
+	s.Identity = id
+	if _, err := plan(t, Options{}).Apply(io.Discard, file(t, ct()), s); !errors.Is(err, ErrSubject) {
+		t.Errorf("got %v, want ErrSubject", err)
 	}
 }
 

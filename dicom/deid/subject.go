@@ -49,6 +49,8 @@ func (s *Subject) check(o *Options) error {
 		return fmt.Errorf("%w: the key of UIDs has %d bytes, want at least %d", ErrSubject, len(s.UIDKey), minKey)
 	case o.ShiftDates && s.DateOffset == 0:
 		return fmt.Errorf("%w: dates are to be shifted by no day at all, want an offset other than 0", ErrSubject)
+	case s.Identity.Crowded():
+		return fmt.Errorf("%w: %d texts tell who it is, at most %d can be searched for", ErrSubject, s.Identity.Len(), mostTexts)
 	}
 	return nil
 }
