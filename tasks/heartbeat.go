@@ -11,10 +11,11 @@ const rescueBatch = 100
 
 // beat renews the leases of all attempts here in one write and takes their progress into the store. An
 // attempt that could not be renewed for a lease's length less a heartbeat cancels itself: it must have
-// stopped when others may begin to run its task.
+// stopped when others may begin to run its task. After a failure it goes on asking, though nothing may be left
+// to renew: nothing is claimed until the store has answered.
 func (m *Manager) beat(ctx context.Context) {
 	runs := m.live()
-	if len(runs) == 0 {
+	if len(runs) == 0 && !m.renewFailed.Load() {
 		return
 	}
 	now := m.now()
@@ -23,6 +24,9 @@ func (m *Manager) beat(ctx context.Context) {
 		t := r.Task()
 		beats[i] = Beat{TaskID: t.ID, Token: r.token, Progress: t.Progress}
 	}
+	if len(runs) == 0 {
+		beats = []Beat{{}} // nobody's
+	}
 	write, cancel := context.WithTimeout(ctx, m.cfg.Heartbeat)
 	defer cancel()
 	renewals, err := m.cfg.Store.Renew(write, beats, now.Add(m.cfg.LeaseTTL), now)
@@ -30,8 +34,8 @@ func (m *Manager) beat(ctx context.Context) {
 	if err != nil {
 		m.log.Error("renew leases", "attempts", len(runs), "err", err)
 	}
-	for i, answer := range renewals {
-		runs[i].renewed(answer, now)
+	for i := range min(len(runs), len(renewals)) {
+		runs[i].renewed(renewals[i], now)
 	}
 }
 

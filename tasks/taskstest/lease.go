@@ -48,9 +48,10 @@ func renewLost(t *testing.T, s tasks.Store) {
 		tasks.Beat{TaskID: lives.ID, Token: Token},
 		tasks.Beat{TaskID: ended.ID, Token: Token},
 		tasks.Beat{TaskID: waits.ID, Token: ""},
-		tasks.Beat{TaskID: ID(), Token: Token})
+		tasks.Beat{TaskID: ID(), Token: Token},
+		tasks.Beat{}) // which asks whether the store answers
 	lost := tasks.Renewal{Lost: true}
-	same(t, "answers in the order of the beats", []tasks.Renewal{lost, lost, {}, lost, lost, lost}, got)
+	same(t, "answers in the order of the beats", []tasks.Renewal{lost, lost, {}, lost, lost, lost, lost}, got)
 	for _, was := range []tasks.Task{expired, taken, ended, waits} {
 		unchanged(t, s, was)
 	}
