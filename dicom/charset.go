@@ -1,6 +1,7 @@
 package dicom
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -85,7 +86,7 @@ var escapes = func() map[string]*codeSet {
 
 // ParseCharset makes a Charset of the values of Specific Character Set; none or one empty term is the
 // default repertoire. Common misspellings ("ISO-IR 100", "UTF8") are understood. Unknown terms count as
-// the default repertoire, and err wraps ErrValue.
+// the default repertoire, and so do all if there are more than 32; err then wraps ErrValue.
 func ParseCharset(terms ...string) (*Charset, error) {
 	cs, err := parseTerms([]byte(strings.Join(terms, `\`)))
 	if err != nil {
@@ -94,10 +95,21 @@ func ParseCharset(terms ...string) (*Charset, error) {
 	return cs, nil
 }
 
+// mostTerms bounds the terms of one Specific Character Set: they are read again for every text. The
+// standard has 17 that may stand side by side, each of 16 bytes at most.
+const mostTerms = 32
+
+func unknownSet(reason string) *Error {
+	return &Error{Err: ErrValue, Path: Path{{Tag: tag.SpecificCharacterSet}}, Offset: -1, Reason: reason}
+}
+
 // parseTerms is ParseCharset for a value as it stands in the file.
 func parseTerms(value []byte) (cs *Charset, err *Error) {
 	if cs, ok := common[string(value)]; ok {
 		return cs, nil
+	}
+	if len(value) > mostTerms*17 || bytes.Count(value, []byte(`\`)) >= mostTerms {
+		return nil, unknownSet("too many character sets: want at most 32")
 	}
 	terms := strings.Split(strings.TrimRight(string(value), " \x00"), `\`)
 	if len(terms) == 1 && terms[0] == "" {
@@ -105,29 +117,50 @@ func parseTerms(value []byte) (cs *Charset, err *Error) {
 	}
 	cs = &Charset{g0: ascii, sets: []*codeSet{ascii}}
 	for i, term := range terms {
-		name := strings.Map(alphanumeric, strings.ToUpper(term))
-		switch name {
-		case "":
-			continue
-		case "ISOIR192", "UTF8", "ISO2022IR192":
-			return &Charset{utf8: true}, err
-		case "GB18030", "ISO2022GB18030":
-			return &Charset{whole: simplifiedchinese.GB18030}, err
-		case "GBK", "ISO2022GBK":
-			return &Charset{whole: simplifiedchinese.GBK}, err
-		}
-		number := strings.TrimPrefix(strings.TrimPrefix(name, "ISO2022IR"), "ISOIR")
-		sets, ok := registered[number]
-		if !ok {
-			err = &Error{Err: ErrValue, Path: Path{{Tag: tag.SpecificCharacterSet}}, Offset: -1,
-				Reason: "unknown character set: want a defined term such as ISO_IR 100, ISO 2022 IR 87 or ISO_IR 192"}
-			continue
-		}
-		for _, s := range sets {
-			cs.designate(s, i == 0)
+		if !cs.addTerm(term, i == 0) {
+			err = unknownSet("unknown character set: want a defined term such as ISO_IR 100, ISO 2022 IR 87 or ISO_IR 192")
 		}
 	}
-	return cs, err
+	return cs.settled(), err
+}
+
+// addTerm adds the sets that a term names, if it is one that is understood.
+func (c *Charset) addTerm(term string, initial bool) bool {
+	if strings.IndexFunc(term, notInTerm) >= 0 {
+		return false
+	}
+	name := strings.Map(alphanumeric, strings.ToUpper(term))
+	switch name {
+	case "":
+	case "ISOIR192", "UTF8", "ISO2022IR192":
+		c.utf8 = c.utf8 || c.whole == nil
+	case "GB18030", "ISO2022GB18030":
+		c.setWhole(simplifiedchinese.GB18030)
+	case "GBK", "ISO2022GBK":
+		c.setWhole(simplifiedchinese.GBK)
+	default:
+		sets, ok := registered[strings.TrimPrefix(strings.TrimPrefix(name, "ISO2022IR"), "ISOIR")]
+		for _, s := range sets {
+			c.designate(s, initial)
+		}
+		return ok
+	}
+	return true
+}
+
+// setWhole takes the first set without code extensions, beside which no other counts.
+func (c *Charset) setWhole(e encoding.Encoding) {
+	if !c.utf8 && c.whole == nil {
+		c.whole = e
+	}
+}
+
+// settled is what is left of several sets: one without code extensions leaves room for no other.
+func (c *Charset) settled() *Charset {
+	if c.utf8 || c.whole != nil {
+		return &Charset{utf8: c.utf8, whole: c.whole}
+	}
+	return c
 }
 
 func (c *Charset) designate(s *codeSet, initial bool) {
@@ -140,6 +173,11 @@ func (c *Charset) designate(s *codeSet, initial bool) {
 	if !slices.Contains(c.sets, s) {
 		c.sets = append(c.sets, s)
 	}
+}
+
+// notInTerm reports whether a character has no place in a term, however it is misspelt.
+func notInTerm(r rune) bool {
+	return alphanumeric(r&^0x20) < 0 && alphanumeric(r) < 0 && !strings.ContainsRune(" _-.\x00", r)
 }
 
 func alphanumeric(r rune) rune {

@@ -118,6 +118,11 @@ func TestMisspeltCharacterSetsAreUnderstood(t *testing.T) {
 			t.Errorf("%s: %v", term, err)
 		}
 	}
+	for _, terms := range [][]string{{"ISO_IR 192", "QUUX"}, {"GBK", "山田"}, {"山田"}, make([]string, 33), {strings.Repeat("x", 1000)}} {
+		if _, err := dicom.ParseCharset(terms...); !errors.Is(err, dicom.ErrValue) {
+			t.Errorf("%d terms: %v, want ErrValue", len(terms), err)
+		}
+	}
 	if _, err := dicom.ParseCharset("ISO_IR 999"); !errors.Is(err, dicom.ErrValue) {
 		t.Errorf("an unknown term: %v, want ErrValue", err)
 	}

@@ -42,9 +42,9 @@ func (e *Element) Len() int64 {
 	return int64(len(e.Value))
 }
 
-// IsEmpty reports whether there is no value at all: zero length, no item, no fragment.
+// IsEmpty reports whether there is no value at all: zero length, no item, no fragment, no offset table.
 func (e *Element) IsEmpty() bool {
-	return e.Len() == 0 && len(e.Items) == 0 && (e.Fragments == nil || e.Fragments.Len() == 0)
+	return e.Len() == 0 && len(e.Items) == 0 && (e.Fragments == nil || e.Fragments.Len() == 0 && len(e.Fragments.Table) == 0)
 }
 
 // IsSequence reports whether the element holds items.

@@ -52,6 +52,8 @@ type pass struct {
 	mac     hash.Hash
 	dry     bool
 
+	declared declarations // what the file says is safe
+
 	path    dicom.Path // to the element under way
 	steps   []dicom.Step
 	report  Report
@@ -83,6 +85,9 @@ func (p *Plan) begin(f *dicom.File, s *Subject) (*pass, error) {
 // file builds the file that leaves.
 func (p *pass) file(f *dicom.File) (*dicom.File, error) {
 	p.search.addIdentity(&p.subject.Identity)
+	if p.plan.options.RetainSafePrivate {
+		p.declared = declarationsOf(f.Dataset)
+	}
 	if err := p.gather(f.Dataset, false); err != nil {
 		return nil, err
 	}

@@ -51,15 +51,17 @@ func (p *pass) items(src, out *dicom.Dataset, value treatment) error {
 	defer func() { p.path = p.path[:depth] }()
 	for t, e := range src.All() {
 		p.path[depth] = dicom.Step{Tag: t}
-		what := p.plan.treat(src, e)
+		what := p.plan.treat(src, e, &p.declared)
 		var err error
 		switch {
 		case e.IsEmpty():
 			err = p.element(src, out, e)
 		case contentValues[t] && value == dummy:
 			p.dummy(src, out, e)
-		case contentValues[t] && value == keep && (what == mapUID || what == dummy):
-			out.Set(e) // a device's UID, say, which the attribute's own row would not keep
+		case contentValues[t] && value == keep && what == mapUID:
+			p.classUID(src, out, e) // a device's, say, which the attribute's own row would not keep
+		case contentValues[t] && value == keep && what == dummy && e.VR == dictionaryVR(t):
+			out.Set(e)
 		case t == tag.TextValue && e.VR.IsString():
 			p.keepText(src, out, e, value == clean)
 		case e.VR == vr.SQ && what == keep && !isCode(t):

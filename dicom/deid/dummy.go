@@ -2,6 +2,7 @@ package deid
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"filmroom/dicom/tag"
@@ -91,6 +92,19 @@ func leastVM(vm string) int {
 		n = n*10 + int(c-'0')
 	}
 	return max(n, 1)
+}
+
+// mostVM is the most values that a VM allows, 0 where it sets no bound or says nothing.
+func mostVM(vm string) int {
+	_, last, ranged := strings.Cut(vm, "-")
+	if !ranged {
+		last = vm
+	}
+	n, err := strconv.Atoi(last)
+	if err != nil {
+		return 0 // "n", "2n"
+	}
+	return n
 }
 
 // vmOf is the dictionary's multiplicity of a tag.

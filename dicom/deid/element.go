@@ -66,7 +66,7 @@ func (p *pass) element(src, out *dicom.Dataset, e *dicom.Element) error {
 
 // carryOut is the plan's treatment of one element.
 func (p *pass) carryOut(src, out *dicom.Dataset, e *dicom.Element) error {
-	what := p.plan.treat(src, e)
+	what := p.plan.treat(src, e, &p.declared)
 	if len(e.Items) > 0 && e.VR != vr.SQ {
 		what = remove // a sequence in disguise
 	}
@@ -190,7 +190,7 @@ func (p *pass) keep(src, out *dicom.Dataset, e *dicom.Element, what treatment) e
 	case isPixelData(e.Tag) || e.Fragments != nil:
 		p.note(src, e, Removed, out, nil) // pixels within a sequence: an icon by another name
 	default:
-		out.Set(e)
+		return p.keepBinary(src, out, e)
 	}
 	return nil
 }

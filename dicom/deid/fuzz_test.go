@@ -118,7 +118,7 @@ func checkLeft(t *testing.T, p *Plan, d *dicom.Dataset) {
 	}
 	for n := range d.Walk() {
 		e := n.Element
-		switch what := p.treat(n.Dataset, e); {
+		switch what := p.treat(n.Dataset, e, &declarations{}); {
 		case what == remove && !e.Tag.IsPrivate():
 			t.Fatalf("%v should have gone", n.Path)
 		case what == remove && !p.options.RetainSafePrivate:

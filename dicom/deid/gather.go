@@ -14,7 +14,7 @@ func (p *pass) gather(d *dicom.Dataset, gone bool) error {
 			return err
 		}
 		p.overlaid = p.overlaid || isOverlay(t)
-		what := p.plan.treat(d, e)
+		what := p.plan.treat(d, e, &p.declared)
 		stays := !gone && (what == keep || what == clean || what == content || what == graphic)
 		for _, item := range e.Items {
 			if err := p.gather(item, !stays); err != nil {

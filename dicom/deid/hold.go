@@ -9,6 +9,7 @@ import (
 	"filmroom/dicom"
 	"filmroom/dicom/tag"
 	"filmroom/dicom/uid"
+	"filmroom/dicom/vr"
 )
 
 var (
@@ -64,12 +65,12 @@ func unseen(f *dicom.File) string {
 	if !d.Has(tag.PixelData) {
 		return ""
 	}
-	burned, _ := d.String(tag.BurnedInAnnotation)
+	burned := burnedIn(d)
 	modality, _ := d.String(tag.Modality)
 	_, converted := d.String(tag.ConversionType)
 	switch {
-	case burned == "YES":
-		return "Burned In Annotation says YES"
+	case burned != "" && burned != "NO":
+		return "Burned In Annotation does not say NO"
 	case slices.ContainsFunc(imageType(d), isScreen):
 		return "a screen was saved, with all the text on it"
 	case burned == "NO":
@@ -82,6 +83,18 @@ func unseen(f *dicom.File) string {
 		return "it was captured from a film, a screen or paper, and Burned In Annotation does not say NO"
 	}
 	return ""
+}
+
+// burnedIn is what Burned In Annotation says, in capitals; "" where it says nothing.
+func burnedIn(d *dicom.Dataset) string {
+	e, ok := d.Get(tag.BurnedInAnnotation)
+	if !ok || e.IsEmpty() {
+		return ""
+	}
+	if e.VR != vr.CS {
+		return "?" // not to be read
+	}
+	return strings.ToUpper(string(trim(e.Value)))
 }
 
 func imageType(d *dicom.Dataset) []string {

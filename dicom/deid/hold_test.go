@@ -33,6 +33,10 @@ func TestPixelsThatMayShowANameAreHeldBackUntilSomebodyLooked(t *testing.T) {
 	}{
 		{"a CT image goes", nil, false},
 		{"one that says YES is held", []*dicom.Element{burned("YES")}, true},
+		{"one that says y is held", []*dicom.Element{burned("y")}, true},
+		{"one that says yes is held", []*dicom.Element{burned("yes")}, true},
+		{"one that says no goes", []*dicom.Element{burned("no")}, false},
+		{"one that says it in the wrong VR is held", []*dicom.Element{dicom.New(tag.BurnedInAnnotation, vr.OB, []byte("NO"))}, true},
 		{"ultrasound is held", []*dicom.Element{class(uid.UltrasoundImageStorage)}, true},
 		{"ultrasound that says NO goes", []*dicom.Element{class(uid.UltrasoundImageStorage), burned("NO")}, false},
 		{"a secondary capture is held", []*dicom.Element{class(uid.SecondaryCaptureImageStorage)}, true},

@@ -125,13 +125,12 @@ func (p *pass) temporal(src *dicom.Dataset) *dicom.Element {
 // meta gives the new file's header what its data set lacks and notes what of the old one is gone:
 // dicom.Write makes it anew.
 func (p *pass) meta(f, out *dicom.File) {
-	if class := f.SOPClass(); class != "" {
-		out.Meta.Set(dicom.Text(tag.MediaStorageSOPClassUID, class))
-	}
 	p.path = append(p.path[:0], dicom.Step{})
 	for t, e := range f.Meta.All() {
 		p.path[0] = dicom.Step{Tag: t}
 		switch {
+		case t == tag.MediaStorageSOPClassUID:
+			p.classUID(f.Meta, out.Meta, e)
 		case t == tag.MediaStorageSOPInstanceUID:
 			p.metaInstance(f.Meta, out, e)
 		case t >= tag.SourceApplicationEntityTitle:
@@ -144,7 +143,7 @@ func (p *pass) meta(f, out *dicom.File) {
 // metaInstance maps the header's instance UID, which Write takes where the data set has none.
 func (p *pass) metaInstance(meta *dicom.Dataset, out *dicom.File, e *dicom.Element) {
 	if p.plan.options.RetainUIDs {
-		out.Meta.Set(e)
+		p.classUID(meta, out.Meta, e)
 		return
 	}
 	p.uids(meta, out.Meta, e)

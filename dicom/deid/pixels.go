@@ -23,8 +23,12 @@ func (p *pass) pixels(src, out *dicom.Dataset, e *dicom.Element) error {
 		out.Set(e)
 		return nil
 	}
+	n, ok := nativeLength(src, e.Tag)
+	if !ok {
+		return fmt.Errorf("%w: it does not say how many pixels it has: want Rows, Columns and Bits Allocated", ErrRefused)
+	}
 	after := *e
-	if n, ok := nativeLength(src, e.Tag); ok && e.Len() > n {
+	if e.Len() > n {
 		cutTo(&after, n)
 		p.note(src, e, Trimmed, out, &after)
 	}
@@ -90,12 +94,14 @@ func nativeLength(d *dicom.Dataset, t tag.Tag) (n int64, ok bool) {
 	if photometric, _ := d.String(tag.PhotometricInterpretation); photometric == "YBR_FULL_422" {
 		samples = 2 // two pixels share their colour (PS3.3 section C.7.6.3.1.2)
 	}
-	bits := positive(d, tag.BitsAllocated)
-	switch t {
-	case tag.FloatPixelData:
+	bits, err := d.Int(tag.BitsAllocated)
+	switch {
+	case t == tag.FloatPixelData:
 		bits = 32
-	case tag.DoubleFloatPixelData:
+	case t == tag.DoubleFloatPixelData:
 		bits = 64
+	case err != nil || bits < 1:
+		return 0, false
 	}
 	frames := positive(d, tag.NumberOfFrames)
 	if rows > 1<<16 || columns > 1<<16 || samples > 4 || bits > 64 || frames > 1<<24 {

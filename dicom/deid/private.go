@@ -1,8 +1,6 @@
 package deid
 
 import (
-	"slices"
-
 	"filmroom/dicom"
 	"filmroom/dicom/tag"
 	"filmroom/dicom/vr"
@@ -15,18 +13,24 @@ type privateKey struct {
 	creator string
 }
 
-// safeTable is Table E.3.10-1 by key: the VRs that an element is safe with.
-var safeTable = func() map[privateKey][2]vr.VR {
-	m := make(map[privateKey][2]vr.VR, len(safePrivate))
+// safeRow is what Table E.3.10-1 says of a private element.
+type safeRow struct {
+	vrs  [2]vr.VR // that it is safe with
+	most int      // values at most, 0 without a bound
+}
+
+// safeTable is Table E.3.10-1 by key.
+var safeTable = func() map[privateKey]safeRow {
+	m := make(map[privateKey]safeRow, len(safePrivate))
 	for _, a := range safePrivate {
-		m[privateKey{a.group, a.element, a.creator}] = a.vrs
+		m[privateKey{a.group, a.element, a.creator}] = safeRow{a.vrs, mostVM(a.vm)}
 	}
 	return m
 }()
 
 // treatPrivate is what becomes of a private element: it goes, unless it is known to be safe and that was
 // asked for. Creators follow their blocks, see keepCreator.
-func (p *Plan) treatPrivate(d *dicom.Dataset, e *dicom.Element) treatment {
+func (p *Plan) treatPrivate(d *dicom.Dataset, e *dicom.Element, declared *declarations) treatment {
 	if !p.options.RetainSafePrivate {
 		return remove
 	}
@@ -38,11 +42,12 @@ func (p *Plan) treatPrivate(d *dicom.Dataset, e *dicom.Element) treatment {
 		return remove
 	}
 	key := privateKey{e.Tag.Group(), uint8(e.Tag.Element()), creator}
-	vrs, listed := safeTable[key]
+	row, listed := safeTable[key]
+	vrs := row.vrs
 	switch {
 	case listed && (vrs[0] == e.VR || vrs[1] == e.VR):
 	case listed && e.VR == vr.UN && vrs[0] != vr.SQ: // in implicit VR nothing says what it is
-	case !listed && e.VR != vr.UN && declaredSafe(d, key):
+	case !listed && e.VR != vr.UN && declared.safe(key):
 	default:
 		return remove
 	}
@@ -78,32 +83,52 @@ func (p *Plan) treatSafe(v vr.VR) treatment {
 	return clean
 }
 
-// mostDeclared is how many blocks, and elements of each, a file can declare: they are looked through for
-// every private element.
+// mostDeclared is how many blocks, and elements of each, a file can declare to be safe.
 const mostDeclared = 256
 
-// declaredSafe reports whether the file itself declares a private element to be free of identity, in
-// Private Data Element Characteristics Sequence of its outermost data set (PS3.3 section C.12.1.1.7).
-func declaredSafe(d *dicom.Dataset, key privateKey) bool {
-	for d.Parent() != nil {
-		d = d.Parent()
-	}
+// declarations are the private elements that a file itself declares to be free of identity, in Private
+// Data Element Characteristics Sequence of its outermost data set (PS3.3 section C.12.1.1.7): whole blocks
+// by keys of element 0, or single elements.
+type declarations struct {
+	blocks   map[privateKey]bool
+	elements map[privateKey]bool
+}
+
+// declarationsOf reads what a file declares, once for all its private elements.
+func declarationsOf(d *dicom.Dataset) (all declarations) {
 	items := d.Items(tag.PrivateDataElementCharacteristicsSequence)
+	if len(items) == 0 {
+		return all
+	}
+	all = declarations{map[privateKey]bool{}, map[privateKey]bool{}}
 	for _, item := range items[:min(len(items), mostDeclared)] {
 		group, err := item.Int(tag.PrivateGroupReference)
 		creator, _ := item.String(tag.PrivateCreatorReference)
-		if err != nil || group != int64(key.group) || creator != key.creator {
+		if err != nil || group < 0 || group > 0xFFFF {
 			continue
 		}
+		key := privateKey{group: uint16(group), creator: creator}
 		switch status, _ := item.String(tag.BlockIdentifyingInformationStatus); status {
 		case "SAFE":
-			return true
+			all.blocks[key] = true
 		case "MIXED":
 			elements, _ := item.Ints(tag.NonidentifyingPrivateElements)
-			return slices.Contains(elements[:min(len(elements), mostDeclared)], int64(key.element))
+			for _, n := range elements[:min(len(elements), mostDeclared)] {
+				key.element = uint8(n)
+				all.elements[key] = all.elements[key] || n >= 0 && n <= 0xFF
+			}
 		}
 	}
-	return false
+	return all
+}
+
+// safe reports whether a private element is declared to be free of identity.
+func (d *declarations) safe(key privateKey) bool {
+	if d.elements[key] {
+		return true
+	}
+	key.element = 0
+	return d.blocks[key]
 }
 
 // keepCreator lets the creator follow an element of its block that stays.
@@ -130,17 +155,22 @@ func (p *pass) noteCreators(src, out *dicom.Dataset) {
 	}
 }
 
+// rowOf is what Table E.3.10-1 says of a private element, with no VR where it does not list it.
+func rowOf(d *dicom.Dataset, t tag.Tag) safeRow {
+	creator, _ := d.Creator(t)
+	return safeTable[privateKey{t.Group(), uint8(t.Element()), creator}]
+}
+
 // wellFormed gives a private element of unknown VR the one that Table E.3.10-1 has for it.
 func wellFormed(d *dicom.Dataset, e *dicom.Element) *dicom.Element {
 	if e.VR != vr.UN || !e.Tag.IsPrivate() {
 		return e
 	}
-	creator, _ := d.Creator(e.Tag)
-	vrs := safeTable[privateKey{e.Tag.Group(), uint8(e.Tag.Element()), creator}]
-	if vrs[0] == 0 || vrs[0].Unit() > 1 && e.Len()%int64(vrs[0].Unit()) != 0 {
+	listed := rowOf(d, e.Tag).vrs[0]
+	if listed == 0 || listed.Unit() > 1 && e.Len()%int64(listed.Unit()) != 0 {
 		return e
 	}
 	known := *e
-	known.VR = vrs[0]
+	known.VR = listed
 	return &known
 }

@@ -6,11 +6,11 @@ import (
 	"filmroom/dicom/vr"
 )
 
-// treat is what becomes of an element of d.
-func (p *Plan) treat(d *dicom.Dataset, e *dicom.Element) treatment {
+// treat is what becomes of an element of d, a data set of a file that declares some private elements safe.
+func (p *Plan) treat(d *dicom.Dataset, e *dicom.Element, declared *declarations) treatment {
 	switch t := e.Tag; {
 	case t.IsPrivate():
-		return p.treatPrivate(d, e)
+		return p.treatPrivate(d, e, declared)
 	case t.IsGroupLength(), t.Group() < 0x0008:
 		return remove // retired, or not of a data set at all
 	case t.Group()&0xFF01 == 0x5000:

@@ -117,7 +117,7 @@ func (s *search) find(kinds needle, text []byte) (found, all bool) {
 	s.hits = s.hits[:0]
 	f := &s.text
 	for i := 0; i < len(f.text); {
-		n, kind := s.longestAt(kinds, i)
+		n, kind := s.longestAt(kinds, i, ^uint64(0))
 		if n == 0 {
 			i++
 			continue
@@ -131,12 +131,13 @@ func (s *search) find(kinds needle, text []byte) (found, all bool) {
 	return len(s.hits) > 0, false
 }
 
-// longestAt is the longest needle at folded byte i, 0 if there is none.
-func (s *search) longestAt(kinds needle, i int) (int, needle) {
+// longestAt is the longest needle at folded byte i, 0 if there is none. among has a bit for each length
+// that counts.
+func (s *search) longestAt(kinds needle, i int, among uint64) (int, needle) {
 	rest := s.text.text[i:]
 	starts := s.text.places[i].edge&wordStart != 0
 	for keys := min(3, len(rest)); keys > 0; keys-- {
-		for lengths := s.lengths[prefix(rest[:keys])]; lengths != 0; {
+		for lengths := s.lengths[prefix(rest[:keys])] & among; lengths != 0; {
 			n := bits.Len64(lengths)
 			lengths &^= 1 << (n - 1)
 			if n > len(rest) || keys < 3 && n != keys {
