@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"filmroom/sqlite/internal/lite"
-	"filmroom/tasks"
 )
 
 var (
@@ -44,14 +43,14 @@ type Options struct {
 	// Readers is how many reads may run at once; 0 means two.
 	Readers int
 
-	tuning  tuning                       // for tests that take the ways of large lists
+	tuning  tuning                       // for tests that make small lists large
 	planned func(sql string, again bool) // for the test of query plans
 }
 
-// tuning says when lists change their ways.
+// tuning says when a list is large.
 type tuning struct {
-	few   int // so many matches are fetched and sorted rather than looked for in the order of the list
-	dense int // see [listing.countWords]
+	few   int   // so many series that match are fetched and sorted rather than looked for in the order of the list
+	chunk int64 // rows of a chunk of sets, see [sets]; a file is always opened with the same
 }
 
 // A DB is an open database file.
@@ -79,7 +78,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 		o.Readers = 2
 	}
 	if o.tuning == (tuning{}) {
-		o.tuning = tuning{few: 2000, dense: tasks.CountLimit}
+		o.tuning = tuning{few: 2000, chunk: chunkSize}
 	}
 	db := &DB{path: path, readers: make(chan *lite.Conn, o.Readers), options: o}
 	if err := db.open(); err != nil {
@@ -99,7 +98,7 @@ func (db *DB) open() error {
 	if db.seal, err = newSeal(c); err != nil {
 		return errors.Join(err, c.Close())
 	}
-	db.writer = startWriter(c)
+	db.writer = startWriter(c, db.options.tuning.chunk)
 	for range db.options.Readers {
 		r, err := connect(db.path, db.options)
 		if err != nil {

@@ -17,6 +17,9 @@ var scripts embed.FS
 // applicationID marks the file as ours, see PRAGMA application_id: "Film".
 const applicationID = 0x46696c6d
 
+// setsVersion is the version that brought task_sets, which no SQL can fill.
+const setsVersion = 6
+
 // migrate brings the schema to the newest version, in one transaction, or leaves the file as it was.
 // Beside a server only an empty file is written to: changing the schema is the server's to do.
 func migrate(c *lite.Conn, beside bool) (err error) {
@@ -60,7 +63,15 @@ func upgrade(c *lite.Conn, version int) error {
 	if err != nil {
 		return err
 	}
-	return c.Exec(string(script) + fmt.Sprintf("\nPRAGMA user_version = %d; PRAGMA application_id = %d;", version, applicationID))
+	if err := c.Exec(string(script)); err != nil {
+		return err
+	}
+	if version == setsVersion {
+		if err := sealAll(c); err != nil {
+			return err
+		}
+	}
+	return c.Exec(fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", version, applicationID))
 }
 
 // schemaVersion is 0 for an empty file. A file that is some other program's is refused.

@@ -21,21 +21,13 @@ func TestStores(t *testing.T) {
 	t.Run("suites", func(t *testing.T) {
 		suites(t, Options{planned: heard.add}, true)
 	})
-	// Large lists take ways of their own, to which the suites' small ones come by these. They differ in
-	// what one caller gets, so the race detector, which makes SQLite twenty times slower, can do without.
-	for _, tune := range []tuning{{few: 1, dense: 1 << 32}, {few: 1}} {
-		if raceDetector {
-			break
-		}
+	// The suites' lists are small: with chunks as small, they are found as large ones are. That differs in what
+	// one caller gets, so the race detector, which makes SQLite twenty times slower, can do without.
+	if !raceDetector {
 		t.Run("as with large lists", func(t *testing.T) {
-			suites(t, Options{planned: heard.add, tuning: tune}, false)
+			suites(t, Options{planned: heard.add, tuning: tuning{few: 1, chunk: 4}}, false)
 		})
 	}
-	t.Run("no statement is planned twice", func(t *testing.T) {
-		for sql, n := range heard.again {
-			t.Errorf("planned %d times more: %s", n, sql)
-		}
-	})
 	t.Run("every query has an index", func(t *testing.T) {
 		if raceDetector {
 			t.Skip("not all queries were asked under the race detector")

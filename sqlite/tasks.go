@@ -40,7 +40,7 @@ func insert(tx *tx, t *tasks.Task) error {
 	}
 	tx.counts.add(t, 1)
 	tx.lines.touch(t)
-	return addWords(tx, tx.LastRow(), t)
+	return tx.sets.insert(tx.Conn, tx.LastRow(), t)
 }
 
 // holder is the record that keeps t from being inserted: itself, or one of the same user under its keys.
@@ -121,7 +121,7 @@ func (s *taskStore) replace(tx *tx, was, next *tasks.Task) (bool, error) {
 	}
 	tx.counts.move(was, next)
 	tx.lines.move(was, next)
-	return true, nil
+	return true, tx.sets.move(tx.Conn, was, next)
 }
 
 // updateOf is the statement that writes a set of columns. A write that leaves the columns of an index

@@ -7,7 +7,7 @@ import (
 	"filmroom/tasks"
 )
 
-// A group is tasks that are alike: a row of task_counts, and a range of the indexes that lists read.
+// A group is tasks that are alike: a row of task_counts.
 type group struct {
 	userID    string
 	status    tasks.Status
@@ -17,6 +17,10 @@ type group struct {
 }
 
 func groupOf(t *tasks.Task) group { return group{t.UserID, t.Status, t.Kind, t.Lane, t.Dismissed} }
+
+func (g group) bind(s *lite.Stmt) *lite.Stmt {
+	return s.Text(g.userID).Text(string(g.status)).Text(g.kind).Text(g.lane).Bool(g.dismissed)
+}
 
 // counts gathers how a transaction changes task_counts, so that many writes of a batch change a row once.
 type counts map[group]int
@@ -43,8 +47,7 @@ func (c counts) store(tx *tx) error {
 		if n == 0 {
 			continue
 		}
-		s := tx.Stmt(addCount).Text(g.userID).Text(string(g.status)).Text(g.kind).Text(g.lane).Bool(g.dismissed)
-		if err := s.Int(int64(n)).Run(); err != nil {
+		if err := g.bind(tx.Stmt(addCount)).Int(int64(n)).Run(); err != nil {
 			return err
 		}
 	}

@@ -19,9 +19,7 @@ func (s *taskStore) Unfollowed(ctx context.Context, limit int) (left []tasks.Tas
 }
 
 const (
-	selectRow   = "SELECT row FROM tasks WHERE taskId = ?"
 	deleteTask  = "DELETE FROM tasks WHERE row = ?"
-	deleteWord  = "DELETE FROM task_words WHERE userId = ? AND word = ? AND row = ?"
 	deleteLines = "DELETE FROM task_logs WHERE taskId = ?"
 )
 
@@ -41,18 +39,16 @@ func (s *taskStore) Delete(ctx context.Context, t tasks.Task) error {
 
 // remove takes back what insert and the log have written.
 func remove(tx *tx, t *tasks.Task) error {
-	row, err := count(tx.Stmt(selectRow).Text(t.ID))
+	row, err := rowOf(tx.Conn, t.ID)
 	if err != nil {
 		return err
 	}
-	for _, w := range t.SearchWords() {
-		if err := tx.Stmt(deleteWord).Text(t.UserID).Text(w).Int(int64(row)).Run(); err != nil {
-			return err
-		}
+	if err := tx.sets.remove(tx.Conn, row, t); err != nil {
+		return err
 	}
 	if err := tx.Stmt(deleteLines).Text(t.ID).Run(); err != nil {
 		return err
 	}
 	tx.counts.add(t, -1)
-	return tx.Stmt(deleteTask).Int(int64(row)).Run()
+	return tx.Stmt(deleteTask).Int(row).Run()
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -10,25 +11,22 @@ import (
 	"filmroom/tasks"
 )
 
-// A list of tasks is put together from groups: for each (user, status, kind, lane, dismissed) that has
-// tasks, which task_counts knows, the index holds them in the order of the list. So a filter on any of
-// these chooses groups, a page is the beginning of their merge (see [merge]), and the total is a sum of
-// counters. That costs the same for the first page as for the last and for 100 tasks as for a million.
+// A list of tasks is made in two steps. A [search] finds all rows that the query selects, as bits, which
+// costs about the same whatever the filters are and how many tasks they leave; counting the bits gives the
+// total. Then the page is put together from those chunks alone whose tasks can be on it, by their times.
+// Since rows are given out in the order of creation, that is mostly one chunk or two.
 //
-// Words are beyond the groups, and so is a range of creation under an order by end. Where few tasks match,
-// which another index tells, these are fetched and sorted; where many do, the merge soon finds a page.
+// Ends come in nearly that order, but a person may retry what failed a year ago, and then one task keeps a whole
+// chunk in question. So there is an index of the ends of each chunk, which is left at the first that is too late.
 
 // A listing is one query under way.
 type listing struct {
 	c      *lite.Conn
 	q      tasks.Query
-	tuning tuning
 	order  order
-	groups []group
-	sizes  []int // tasks in each group
-	sum    int   // tasks in all groups
-	all    int   // tasks of the query's user
 	reach  reach // where the page lies
+	search search
+	want   int // places
 }
 
 func (s *taskStore) List(ctx context.Context, q tasks.Query) (page tasks.Page, err error) {
@@ -40,42 +38,43 @@ func (s *taskStore) List(ctx context.Context, q tasks.Query) (page tasks.Page, e
 		return page, fmt.Errorf("list tasks: no such sort %q", q.Sort)
 	}
 	err = s.db.read(ctx, func(c *lite.Conn) error {
-		l := &listing{c: c, q: q, tuning: s.db.options.tuning, order: order}
-		page, err = l.page(ctx)
+		l := &listing{c: c, q: q, order: order, want: q.Limit + 1}
+		l.search = search{ctx: ctx, c: c, q: &l.q, ended: order.ended, rows: s.db.options.tuning.chunk, from: math.MinInt64, to: math.MaxInt64}
+		page, err = l.page()
 		return err
 	})
 	return page, wrap(err, "list tasks", "")
 }
 
-func (l *listing) page(ctx context.Context) (page tasks.Page, err error) {
+func (l *listing) page() (page tasks.Page, err error) {
 	if err := l.bounds(); err != nil {
 		return page, err
 	}
-	if err := l.choose(); err != nil {
+	if err := l.search.run(); err != nil {
 		return page, err
 	}
-	few, isFew, err := l.few(ctx)
+	if !l.q.NoTotal {
+		page.Total, page.TotalExact = l.search.total(), true
+	}
+	if l.q.Limit == 0 {
+		return page, nil
+	}
+	places, err := l.gather()
 	if err != nil {
 		return page, err
-	}
-	var places []place
-	if isFew {
-		places = l.cut(few)
-		page.Total, page.TotalExact = len(few), true
-	} else {
-		if places, err = l.walk(ctx, l.q.Limit+1); err != nil {
-			return page, err
-		}
-		if page.Total, page.TotalExact, err = l.total(ctx); err != nil {
-			return page, err
-		}
 	}
 	return l.fill(page, places)
 }
 
 // bounds sets between which places the page lies.
 func (l *listing) bounds() error {
-	l.reach = l.everywhere()
+	if !l.q.From.IsZero() {
+		l.search.from = ceilMillis(l.q.From)
+	}
+	if !l.q.To.IsZero() {
+		l.search.to = ceilMillis(l.q.To)
+	}
+	l.reach = reach{lo: place{at: math.MinInt64}, hi: place{at: math.MaxInt64}}
 	if l.q.Sort == tasks.FirstEndedFirst && !l.q.EndedFrom.IsZero() {
 		l.reach.lo.at = ceilMillis(l.q.EndedFrom)
 	}
@@ -94,102 +93,109 @@ func (l *listing) bounds() error {
 	return nil
 }
 
-// everywhere is the reach of the whole list.
-func (l *listing) everywhere() reach {
-	r := reach{lo: place{at: math.MinInt64}, hi: place{at: math.MaxInt64}, from: math.MinInt64, to: math.MaxInt64}
-	if !l.q.From.IsZero() {
-		r.from = ceilMillis(l.q.From)
-	}
-	if !l.q.To.IsZero() {
-		r.to = ceilMillis(l.q.To)
-	}
-	if !l.order.ended {
-		r.lo.at, r.hi.at = r.from, r.to
-	}
-	return r
-}
-
-// choose finds the groups that the query selects.
-func (l *listing) choose() error {
-	return groupsOf(l.c, l.q.UserID, func(g group, n int) {
-		l.all += n
-		if l.selects(g) {
-			l.groups, l.sizes = append(l.groups, g), append(l.sizes, n)
-			l.sum += n
+// gather takes the page from the chunks that were searched, one after another by their times, until no other
+// can have anything for the page.
+func (l *listing) gather() (places []place, err error) {
+	for _, i := range l.chunks() {
+		c := &l.search.chunks[i]
+		if l.isBehind(l.order.first(c.span), places) {
+			break
 		}
-	})
-}
-
-func (l *listing) selects(g group) bool {
-	q := &l.q
-	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, g.status)) &&
-		(q.Kind == "" || g.kind == q.Kind) &&
-		(q.Lane == "" || g.lane == q.Lane) &&
-		(q.Dismissed == nil || g.dismissed == *q.Dismissed) &&
-		(!l.order.ended || g.status.Final())
-}
-
-// walk takes up to n places that match from the merge of the groups.
-func (l *listing) walk(ctx context.Context, n int) (places []place, err error) {
-	if l.q.Limit == 0 {
-		return nil, nil
-	}
-	m := newMerge(l.c, l.order, l.groups, l.reach, n)
-	if l.everybodys() {
-		m = newMerge(l.c, l.order, wide(l.groups), l.reach, n)
-		m.everybody = true
-	}
-	m.named = len(l.q.Words) > 0
-	for len(places) < n {
-		p, ok, err := m.next()
-		if err != nil || !ok {
-			return places, err
+		if places, err = l.add(places, i); err != nil {
+			return nil, err
 		}
-		if m.named && !haveWords(p.name+" "+p.kind, l.q.Words) {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		places = append(places, p)
+		slices.SortFunc(places, l.order.compare)
+		places = places[:min(len(places), l.want)]
 	}
 	return places, nil
 }
 
-// everybodys reports whether the list can be read from the index of everybody's tasks by their end. It spares
-// a stream for each user where retention and estimates look, and those who run the desk.
-func (l *listing) everybodys() bool {
-	return l.order.ended && l.q.UserID == "" && l.q.Lane == "" && l.q.Dismissed == nil
-}
-
-// wide puts groups together that differ in more than status and kind.
-func wide(groups []group) (out []group) {
-	for _, g := range groups {
-		if g = (group{status: g.status, kind: g.kind}); !slices.Contains(out, g) {
-			out = append(out, g)
+// chunks are those in which something was found within reach, in the order of their first task.
+func (l *listing) chunks() (some []int64) {
+	for i := range l.search.chunks {
+		c := &l.search.chunks[i]
+		if least, most := l.order.bounds(c.span); c.found != (bitset{}) && most >= l.reach.lo.at && least <= l.reach.hi.at {
+			some = append(some, int64(i))
 		}
 	}
-	return out
+	slices.SortFunc(some, func(a, b int64) int {
+		firstA, firstB := l.order.first(l.search.chunks[a].span), l.order.first(l.search.chunks[b].span)
+		if l.order.descending {
+			return cmp.Compare(firstB, firstA)
+		}
+		return cmp.Compare(firstA, firstB)
+	})
+	return some
 }
 
-// cut takes the page out of all places that match.
-func (l *listing) cut(all []place) (page []place) {
-	for _, p := range all {
-		if l.reach.lo.before(p) && p.before(l.reach.hi) {
-			page = append(page, p)
+// isBehind reports whether a time is behind a full page.
+func (l *listing) isBehind(at int64, places []place) bool {
+	if len(places) < l.want {
+		return false
+	}
+	last := places[l.want-1].at
+	return at != last && (at < last) == l.order.descending
+}
+
+// add adds what was found in a chunk and may be on the page.
+func (l *listing) add(places []place, i int64) ([]place, error) {
+	found, rows := &l.search.chunks[i].found, l.search.rows
+	many := int64(found.len()) > rows/64
+	if l.order.ended && (many || len(places) == l.want) {
+		return l.addEnds(places, i)
+	}
+	if many {
+		return l.addRows(places, found, l.c.Stmt(l.order.ofRows).Int(i*rows).Int((i+1)*rows))
+	}
+	for bit := range found.all() {
+		var err error
+		if places, err = l.addRows(places, found, l.c.Stmt(l.order.ofRow).Int(i*rows+bit)); err != nil {
+			return nil, err
 		}
 	}
-	slices.SortFunc(page, l.order.compare)
-	return page[:min(len(page), l.q.Limit+1)]
+	return places, nil
+}
+
+// addRows adds the rows of a statement that were found and lie within reach.
+func (l *listing) addRows(places []place, found *bitset, s *lite.Stmt) ([]place, error) {
+	for s.Next() {
+		p := place{row: s.ReadInt(), at: s.ReadInt()}
+		if !found.has(p.row%l.search.rows) || p.at < l.reach.lo.at || p.at > l.reach.hi.at {
+			continue
+		}
+		if p.id = s.ReadText(); l.reach.has(p) {
+			places = append(places, p)
+		}
+	}
+	return places, s.Err()
+}
+
+// addEnds goes along the ends of a chunk until they are behind a full page, of this chunk or of others. Those
+// that ended at the same moment are not in the order of their ids.
+func (l *listing) addEnds(places []place, i int64) ([]place, error) {
+	others, own := places, []place(nil)
+	s := l.c.Stmt(l.order.ends).Int(i * l.search.rows / chunkSize).Int(l.reach.lo.at).Int(l.reach.hi.at)
+	defer s.Done()
+	for s.Next() {
+		row, at := s.ReadInt(), s.ReadInt()
+		if l.isBehind(at, others) || l.isBehind(at, own) {
+			break
+		}
+		if row/l.search.rows != i || !l.search.has(row) {
+			continue
+		}
+		var err error
+		if own, err = l.addRows(own, &l.search.chunks[i].found, l.c.Stmt(l.order.ofRow).Int(row)); err != nil {
+			return nil, err
+		}
+	}
+	return append(places, own...), s.Err()
 }
 
 var selectNarrow = "SELECT " + narrowColumns.names() + " FROM tasks WHERE row = ?"
 
 // fill reads the page's rows. One place more than the page holds says that there is a next page.
 func (l *listing) fill(page tasks.Page, places []place) (tasks.Page, error) {
-	if l.q.Limit == 0 {
-		return page, nil
-	}
 	if len(places) > l.q.Limit {
 		places = places[:l.q.Limit]
 		last := places[l.q.Limit-1]

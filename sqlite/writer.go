@@ -27,7 +27,8 @@ const (
 type writer struct {
 	conn  *lite.Conn
 	queue chan *write
-	last  int // size of the last batch
+	last  int   // size of the last batch
+	chunk int64 // see [tuning]
 
 	stop  chan struct{} // closed by close
 	ended chan struct{} // closed when nothing will be written any more
@@ -49,11 +50,12 @@ type tx struct {
 	*lite.Conn
 	counts counts // what the writes of this transaction change in task_counts
 	lines  lines  // where they changed what waits
+	sets   sets   // and what in task_sets
 }
 
-func startWriter(c *lite.Conn) *writer {
+func startWriter(c *lite.Conn, chunk int64) *writer {
 	w := &writer{
-		conn: c, queue: make(chan *write, batchWrites),
+		conn: c, chunk: chunk, queue: make(chan *write, batchWrites),
 		stop: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go w.work()
@@ -153,7 +155,7 @@ func again(err error) bool {
 
 // together runs writes in one transaction for as long as some wait. On an error nothing was committed.
 func (w *writer) together(first *write) (batch []*write, err error) {
-	t := &tx{Conn: w.conn}
+	t := &tx{Conn: w.conn, sets: sets{rows: w.chunk}}
 	began := time.Now()
 	var late []*write
 	for one := first; one != nil; one = w.next(len(batch), began) {
@@ -203,6 +205,9 @@ func (w *writer) end(t *tx, err error) error {
 		err = t.counts.store(t)
 	}
 	if err == nil {
+		err = t.sets.store(t.Conn)
+	}
+	if err == nil {
 		err = w.conn.Do("COMMIT")
 	}
 	if err != nil && w.conn.InTransaction() {
@@ -213,7 +218,7 @@ func (w *writer) end(t *tx, err error) error {
 
 // alone runs one write in a transaction of its own.
 func (w *writer) alone(one *write) error {
-	t := &tx{Conn: w.conn}
+	t := &tx{Conn: w.conn, sets: sets{rows: w.chunk}}
 	if err := w.conn.Do("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ var listScenarios = []scenario{
 	{"a cursor of another list is refused", foreignCursors},
 	{"a list follows every move", listFollowsMoves},
 	{"a list begins with the tasks that ended at a moment", listFromAnEnd},
+	{"what was deleted is in no list, whatever came after it", listsAfterDeletions},
 }
 
 var sorts = []tasks.Sort{"", tasks.NewestFirst, tasks.OldestFirst, tasks.LastEndedFirst, tasks.FirstEndedFirst}
@@ -147,7 +148,9 @@ func pages(t testing.TB, s tasks.Store, q tasks.Query, between func(page int)) [
 
 func pagesUnderTies(t *testing.T, s tasks.Store) {
 	all := population()
-	insertAll(t, s, all...)
+	for i := range all { // not in the order of their ids
+		insert(t, s, all[(i*5+3)%len(all)])
+	}
 	for _, sort := range sorts {
 		for _, q := range []tasks.Query{
 			{UserID: "ada", Sort: sort, Limit: 7},
@@ -234,6 +237,25 @@ func listFollowsMoves(t *testing.T, s tasks.Store) {
 		for _, status := range tasks.Statuses {
 			q := tasks.Query{UserID: task.UserID, Statuses: []tasks.Status{status}, Dismissed: pointer(task.Dismissed), Limit: 2}
 			same(t, "tasks that are "+string(status), idsOf(selected([]tasks.Task{task}, q)), idsOf(list(t, s, q).Items))
+		}
+	}
+}
+
+func listsAfterDeletions(t *testing.T, s tasks.Store) {
+	all := population()
+	insertAll(t, s, all...)
+	kept := slices.DeleteFunc(slices.Clone(all), func(task tasks.Task) bool {
+		return s.Delete(t.Context(), task) == nil
+	})
+	later := []tasks.Task{InStatus(tasks.StatusFinished, Of("ada"), Named("Study 3 of Zoë")), Queued(Of("ada"), Kind("export"))}
+	insertAll(t, s, later...)
+	kept = append(kept, later...)
+	for i, q := range queries() {
+		q.Sort, q.Limit = sorts[i%len(sorts)], 100
+		page := list(t, s, q)
+		same(t, fmt.Sprintf("%+v", q), idsOf(selected(kept, q)), idsOf(page.Items))
+		if page.Total != len(page.Items) {
+			t.Errorf("%+v: total %d, want %d", q, page.Total, len(page.Items))
 		}
 	}
 }
