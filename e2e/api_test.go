@@ -112,7 +112,9 @@ func (p *program) bringIn(archive []byte) (taskID string) {
 }
 
 // takeOut starts an export of series.
-func (p *program) takeOut(seriesIDs ...string) (taskID string) { return p.takeOutUnder("", seriesIDs...) }
+func (p *program) takeOut(seriesIDs ...string) (taskID string) {
+	return p.takeOutUnder("", seriesIDs...)
+}
 
 // takeOutUnder starts an export under a kept key, so that it takes the key's lock; "" is none.
 func (p *program) takeOutUnder(key string, seriesIDs ...string) (taskID string) {

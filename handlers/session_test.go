@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -133,4 +134,22 @@ func TestTheDeskTellsHowItIs(t *testing.T) {
 		t.Errorf("administrators are told %s", a.body)
 	}
 	d.send("GET", "/healthz").wants(http.StatusOK)
+}
+
+// A desk whose health cannot be asked for while its store is away is restarted by whoever watches it, again and again.
+func TestTheDeskSaysThatItLivesWhileItsStoreIsAway(t *testing.T) {
+	t.Parallel()
+	d := setup(t, options{noRun: true, config: func(c *handlers.Config) {
+		tasks := c.Tasks
+		c.Ready = func(ctx context.Context) error { _, err := tasks.CountsOfAll(ctx); return err }
+	}})
+	ada := d.person("ada@example.org")
+	d.send("GET", "/readyz").wants(http.StatusOK)
+	check(t, d.db.Close())
+	for range 2 {
+		d.send("GET", "/healthz").wants(http.StatusOK)
+		ada.send("GET", "/healthz", cookie(ada.cookie), header("Authorization", "Bearer "+ada.token)).wants(http.StatusOK)
+	}
+	d.send("GET", "/readyz").wants(http.StatusServiceUnavailable)
+	ada.api("GET", "/api/tasks").problem(http.StatusInternalServerError)
 }

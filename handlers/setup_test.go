@@ -41,6 +41,7 @@ type desk struct {
 	t        testing.TB
 	url      string
 	dir      string // of the data
+	db       *sqlite.DB
 	tasks    *tasks.Manager
 	accounts *accounts.Service
 	server   *handlers.Server
@@ -65,6 +66,7 @@ func setup(t testing.TB, with ...options) *desk {
 	d := &desk{t: t, dir: t.TempDir(), log: &logbook{}, gates: gates{open: map[string]chan step{}}}
 	logger := slog.New(slog.NewJSONHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	db := must(sqlite.Open(t.Context(), filepath.Join(d.dir, "desk.db"), sqlite.Options{}))
+	d.db = db
 	t.Cleanup(func() { check(t, db.Close()) })
 
 	images := imaging.Config{Store: db.Imaging(), DataDir: filepath.Join(d.dir, "images"), Key: bytes.Repeat([]byte{7}, 32), Logger: logger,

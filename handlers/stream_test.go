@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -213,6 +214,33 @@ func TestAClientThatComesBackHearsOfEveryEndItMissed(t *testing.T) {
 	again.until("the end it missed", func(f frame) bool {
 		return f.event == "finish" && f.task(t).TaskID == missed && f.task(t).TaskID != first
 	})
+}
+
+// Whoever opens a stream of a task that nobody runs any more must not wait for news that never come.
+func TestAStreamOfATaskThatNobodyRunsBeginsWithItsInterruption(t *testing.T) {
+	t.Parallel()
+	for what, path := range map[string]func(taskID string) string{
+		"the task's stream":   func(id string) string { return "/api/tasks/" + id },
+		"the person's stream": func(string) string { return "/api/events" },
+		"the task's page":     func(id string) string { return "/tasks/" + id + "/events" },
+		"the board":           func(string) string { return "/events?sort=-createdAt" },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			var ahead atomic.Int64
+			now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+			ada := setup(t, options{
+				tasks:  func(c *tasks.Config) { c.Now, c.RescueInterval = now, time.Hour },
+				config: func(c *handlers.Config) { c.Now = now },
+			}).person("ada@example.org")
+			id := strings.TrimPrefix(ada.external(), "/api/tasks/")
+			ahead.Add(int64(2 * time.Minute)) // no report comes
+			l := ada.listen(t, path(id))
+			l.until("its interruption", func(f frame) bool {
+				return strings.Contains(f.data, id) && strings.Contains(strings.ToLower(f.data), "interrupted")
+			})
+		})
+	}
 }
 
 // Threat: someone with thousands of tasks makes each of their pages cost megabytes.

@@ -192,3 +192,22 @@ func TestManySmallFilesComeInInManyBatches(t *testing.T) {
 		t.Errorf("%d files were sent, the receipt has %d rows", n, got)
 	}
 }
+
+// Threat: identity by series and instance number lets two images destroy one another.
+func TestTwoImagesOfOneNumberAreBothKept(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	one := study(phantom.Study{})[0]
+	uid := phantom.Study{}.InstanceUID(0)
+	other := file{"other", bytes.ReplaceAll(one.data, []byte(uid), []byte(uid[:len(uid)-1]+string('0'+(uid[len(uid)-1]-'0'+1)%10)))}
+	for _, order := range [][]file{{one, other}, {other, one}} { // the second time all are here
+		d.bring(order...)
+		all := d.series(ada)
+		if len(all) != 1 || all[0].Instances != 2 {
+			t.Fatalf("there are %+v, want one series of two images", all)
+		}
+	}
+	if kept := d.paths("files"); len(kept) != 2 {
+		t.Errorf("%d files are kept, want both", len(kept))
+	}
+}

@@ -113,6 +113,15 @@ func setup(t testing.TB) *DB {
 // open opens a database by its name, as another process would, and closes it when the test ends.
 func open(t testing.TB, name string, edits ...func(*Options)) *DB {
 	t.Helper()
+	db, err := begun(t, name, edits...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// begun is open for those who may not end the test.
+func begun(t testing.TB, name string, edits ...func(*Options)) (*DB, error) {
 	o := Options{Database: name, Timeout: time.Minute}
 	for _, edit := range edits {
 		edit(&o)
@@ -121,11 +130,10 @@ func open(t testing.TB, name string, edits ...func(*Options)) *DB {
 		o.configure = inTurns(name, o.configure)
 	}
 	db, err := Open(context.Background(), theServer.uri, o)
-	if err != nil {
-		t.Fatal(err)
+	if err == nil {
+		t.Cleanup(func() { closeDB(t, db) })
 	}
-	t.Cleanup(func() { closeDB(t, db) })
-	return db
+	return db, err
 }
 
 func closeDB(t testing.TB, db *DB) {

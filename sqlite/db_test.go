@@ -66,6 +66,28 @@ func TestBothWriteAtOnce(t *testing.T) {
 	}
 }
 
+// Migrations that ran at once have kept other systems from starting.
+func TestAFileThatManyOpenAtOnceIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new.db")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			db, err := Open(t.Context(), path, Options{Beside: i > 0}) // the server, and people at the command line
+			if err == nil {
+				err = errors.Join(db.Accounts().AddUser(t.Context(), accountstest.User(accountstest.ID()+"@example.org")), db.Close())
+			}
+			if err != nil {
+				t.Errorf("process %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	if all, err := openAt(t, path, Options{}).Accounts().Users(t.Context()); err != nil || len(all) != 8 {
+		t.Errorf("%d accounts (%v), want 8", len(all), err)
+	}
+}
+
 func TestWriteLockOfAnotherProgramIsBusy(t *testing.T) {
 	t.Parallel()
 	db := openAt(t, filepath.Join(t.TempDir(), "test.db"), Options{BusyTimeout: 1})
