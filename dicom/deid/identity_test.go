@@ -96,3 +96,17 @@ func TestTimesInPrivateElementsAreEmptiedToo(t *testing.T) {
 		t.Errorf("a private time became %q", got)
 	}
 }
+
+// TestWhatCallsItselfADateOrANameGoes wherever it stands: a scanner may have put it where the standard has a
+// maker's name.
+func TestWhatCallsItselfADateOrANameGoes(t *testing.T) {
+	t.Parallel()
+	for v, value := range map[vr.VR]string{vr.DA: "20210304", vr.TM: "103000", vr.DT: "20210304103000", vr.PN: "Garply^Waldo"} {
+		d := ct(dicom.New(tag.Manufacturer, v, []byte(value)), dicom.New(tag.SequenceName, v, []byte(value)))
+		for _, o := range []Options{{}, {RetainFullDates: true, EmptyTimes: true, RetainDevice: true}, {ShiftDates: true}} {
+			if out := leaves(t, o, d); out.Has(tag.Manufacturer) || out.Has(tag.SequenceName) {
+				t.Errorf("%v stays under %+v: %q", v, o, values(out))
+			}
+		}
+	}
+}

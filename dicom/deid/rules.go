@@ -78,6 +78,10 @@ func formed(e *dicom.Element, entry tag.Entry) bool {
 	if entry.Allows(e.VR) {
 		return true
 	}
+	switch e.VR {
+	case vr.DA, vr.TM, vr.DT, vr.PN:
+		return false // by its own account a date or a name, which the treatment of its tag knows nothing of
+	}
 	wanted := entry.VR()
 	if _, strict := numerals(wanted); strict || wanted == vr.UI {
 		return false
