@@ -16,7 +16,7 @@ import (
 )
 
 // parsed is what the command line says, without what the environment of this test says.
-func parsed(t *testing.T, args ...string) *grammar {
+func parsed(t testing.TB, args ...string) *grammar {
 	t.Helper()
 	var g grammar
 	parser, err := kong.New(&g, kong.Exit(func(int) { t.Fatal("the parser wants to exit") }))

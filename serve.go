@@ -43,9 +43,7 @@ type desk struct {
 
 // run serves the desk until ctx ends, and then stops everything in reverse order.
 func run(ctx context.Context, cfg Config, log *slog.Logger) (err error) {
-	d := &desk{cfg: cfg, log: log, failed: make(chan error, 2), registry: prometheus.NewRegistry()}
-	d.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	d.metrics = handlers.NewMetrics(d.registry)
+	d := newDesk(cfg, log)
 	defer func() { err = errors.Join(err, d.down.run(log)) }()
 	if err := d.start(ctx); err != nil {
 		return err
@@ -57,6 +55,13 @@ func run(ctx context.Context, cfg Config, log *slog.Logger) (err error) {
 	case err := <-d.failed:
 		return err
 	}
+}
+
+func newDesk(cfg Config, log *slog.Logger) *desk {
+	d := &desk{cfg: cfg, log: log, failed: make(chan error, 2), registry: prometheus.NewRegistry()}
+	d.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	d.metrics = handlers.NewMetrics(d.registry)
+	return d
 }
 
 func (d *desk) start(ctx context.Context) error {

@@ -14,6 +14,7 @@ const (
 	lanesRunning = 50              // running tasks on the page
 	maxHistory   = 5000            // tasks that the charts are made of
 	maxFailures  = 500             // failed tasks that are grouped
+	endsAtOnce   = 1000            // tasks asked for at once: each question costs about as much as a hundred rows
 	failuresOf   = 24 * time.Hour
 )
 
@@ -67,7 +68,7 @@ func (s *Server) readLanes(ctx context.Context, now time.Time) (parts views.Lane
 
 // endsSince returns everybody's tasks that have ended since, last first, and whether there were more than most.
 func (s *Server) endsSince(ctx context.Context, statuses []tasks.Status, since time.Time, most int) (ended []tasks.Task, cut bool, err error) {
-	q := tasks.Query{UserID: tasks.Everybody, Statuses: statuses, Sort: tasks.LastEndedFirst, Limit: maxLimit, NoTotal: true}
+	q := tasks.Query{UserID: tasks.Everybody, Statuses: statuses, Sort: tasks.LastEndedFirst, Limit: endsAtOnce, NoTotal: true}
 	for {
 		page, err := s.cfg.Tasks.List(ctx, everybodys, q)
 		if err != nil {
