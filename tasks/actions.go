@@ -144,6 +144,11 @@ func (m *Manager) Retry(ctx context.Context, p Person, id string) (Task, error) 
 	if err := m.rerun(ctx, t); err != nil {
 		return t, err
 	}
+	if t.Next != nil { // the next end will name another
+		if err := m.followed(ctx, t); err != nil {
+			return t, err
+		}
+	}
 	k, _ := m.cfg.Kinds.get(t.Kind)
 	return m.move(ctx, p, id, func(now time.Time) Move { return RetriedByPerson(p.Email, k.Retry.MaxAttempts, now) })
 }

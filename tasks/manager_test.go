@@ -614,29 +614,6 @@ func TestAPersonsRetryRunsAFailedTaskAgain(t *testing.T) {
 	})
 }
 
-func TestFilesThatNoRecordNamesAreSwept(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := prepare(t, taskstest.NewMemory(), func(ctx context.Context, r *tasks.Run) (tasks.Done, error) {
-			_, err := r.CreateFile("a.txt")
-			return tasks.Done{}, err
-		})
-		b.start()
-		kept := b.settled(b.submit().ID)
-		time.Sleep(200 * time.Hour)
-		fresh := b.settled(b.submit().ID)
-		if _, f, err := b.OpenFile(b.t.Context(), ada, fresh.ID); err != nil {
-			t.Errorf("a download within its time: %v", err)
-		} else {
-			f.Close()
-		}
-		if _, _, err := b.OpenFile(b.t.Context(), ada, kept.ID); !errors.Is(err, tasks.ErrExpired) {
-			t.Errorf("a download after its time: %v, want ErrExpired", err)
-		}
-		b.stop()
-	})
-}
-
 func TestStopTwiceAndStopWithoutStartAreFine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
