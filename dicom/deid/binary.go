@@ -75,7 +75,7 @@ func (p *pass) spells(d *dicom.Dataset, e *dicom.Element) (bool, error) {
 }
 
 func (p *pass) spelt(d *dicom.Dataset, v vr.VR, b []byte) bool {
-	if p.search.spelt(identity, b) {
+	if p.search.numbersIn(v, b) || p.search.spelt(identity, b) {
 		return true
 	}
 	for _, c := range b {

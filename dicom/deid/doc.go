@@ -28,7 +28,18 @@
 // standard elements unknown to the dictionary go. Elements outside the table go too where their value
 // representation says that they name a person or a date, and their UIDs are mapped unless they name a
 // class. Text that stays is searched for the patient's names, numbers and birth date and for every value
-// that was removed from the file.
+// that was removed from the file; bytes that stay are searched for the patient's names and numbers too.
+//
+// # What is not found
+//
+// An image must stay an image, so some places are searched for less. A number (IS, DS, a binary one of four
+// bytes or more) and a UID's component are held against whole numbers of the patient's of six digits or more
+// (eight in binary), and against removed dates. Coded values (CS, AE) are searched for the patient, other people
+// and institutions, not for removed descriptions, and common defined terms stay. Manufacturer, Software Versions and
+// code tables are searched for the patient alone; Manufacturer's Model Name for people and institutions too.
+// Descriptions that an option keeps are not searched for what private text said, unless that was a name:
+// makers copy descriptions there. UIDs that an option keeps are kept whatever they say. Parts of names under
+// three characters are found in text that people write, as words; removed values under three characters nowhere.
 //
 // Pixels that may show a name are held back until somebody looked: the subject then says so, or brings
 // rectangles to black out.

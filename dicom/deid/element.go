@@ -215,10 +215,14 @@ func (p *pass) sequence(out *dicom.Dataset, e *dicom.Element, rewrite func(src, 
 	return nil
 }
 
-// classUID keeps UIDs that name a class; what is no UID at all gets a new one.
+// classUID keeps UIDs that name a class; what is no UID at all gets a new one, and so does one that has a
+// number of the patient's among its components, unless UIDs were to stay whatever they say.
 func (p *pass) classUID(src, out *dicom.Dataset, e *dicom.Element) {
 	sound := e.Section == nil
-	eachValue(e.Value, func(v []byte) { sound = sound && (len(v) == 0 || looksLikeUID(v)) })
+	asked := p.plan.options.RetainUIDs && !classUIDs[e.Tag]
+	eachValue(e.Value, func(v []byte) {
+		sound = sound && (len(v) == 0 || looksLikeUID(v) && (asked || !p.search.numbers(vr.UI, v)))
+	})
 	switch {
 	case sound:
 		out.Set(e)

@@ -21,38 +21,59 @@ func (p *pass) gather(d *dicom.Dataset, gone bool) error {
 				return err
 			}
 		}
-		if !stays && len(e.Value) > 0 && e.VR.IsString() {
-			p.gatherValue(d, t, e)
+		if !stays && len(e.Value) > 0 {
+			p.gatherValue(d, e)
 		}
 	}
 	return nil
 }
 
-// gatherValue searches for the values of an element that goes. Numbers and times of day are left out:
-// they would be found everywhere.
-func (p *pass) gatherValue(d *dicom.Dataset, t tag.Tag, e *dicom.Element) {
-	switch e.VR {
-	case vr.UI, vr.DS, vr.IS, vr.AS, vr.TM, vr.UR:
+// gatherValue searches for the values of an element that goes, by what the dictionary says it is: a name
+// may be written as bytes.
+func (p *pass) gatherValue(d *dicom.Dataset, e *dicom.Element) {
+	v := vrOf(e)
+	if v != e.VR && isCommon(v) {
+		v = e.VR
+	}
+	if isCommon(v) {
 		return
 	}
-	text := p.text(d, e)
-	kind := removedValue
+	text, kind := p.textAs(d, e, v), gatheredAs(e.Tag, v)
 	switch {
-	case t.IsPrivate():
-		kind = privateValue
-	case identifies(t) && e.VR != vr.CS:
-		kind = identity
-	}
-	switch {
-	case e.VR == vr.PN && kind == identity:
-		p.search.addName(identity|shortName, text)
-	case e.VR == vr.PN:
+	case v == vr.PN:
 		p.search.addName(kind, text)
-	case e.VR.IsMultiline():
+	case v.IsMultiline():
 		p.search.add(kind, text)
 	default:
-		eachValue(text, func(v []byte) { p.gatherOne(kind, e.VR, v) })
+		eachValue(text, func(value []byte) { p.gatherOne(kind, v, value) })
 	}
+}
+
+// isCommon reports whether values of a VR would be found everywhere: numbers, times of day, UIDs; or are no
+// text at all.
+func isCommon(v vr.VR) bool {
+	switch v {
+	case vr.UI, vr.DS, vr.IS, vr.AS, vr.TM, vr.UR:
+		return true
+	}
+	return !v.IsString()
+}
+
+// gatheredAs is what the values of an element that goes are searched for as.
+func gatheredAs(t tag.Tag, v vr.VR) needle {
+	switch {
+	case t.IsPrivate() && v != vr.PN:
+		return privateValue
+	case t.IsPrivate():
+		return removedValue
+	case identifies(t) && v == vr.PN:
+		return identity | shortName
+	case identifies(t) && v != vr.CS:
+		return identity
+	case v == vr.PN, t == tag.InstitutionName, t == tag.InstitutionAddress, t == tag.InstitutionalDepartmentName:
+		return removedValue | agent
+	}
+	return removedValue
 }
 
 func (p *pass) gatherOne(kind needle, v vr.VR, value []byte) {
@@ -62,6 +83,8 @@ func (p *pass) gatherOne(kind needle, v vr.VR, value []byte) {
 		p.search.addDate(kind, string(value[:len(dummyDate)]))
 	case v == vr.DA || v == vr.DT:
 		p.search.addDate(kind, string(value))
+	case kind == identity:
+		p.search.addID(value)
 	default:
 		p.search.add(kind, value)
 	}

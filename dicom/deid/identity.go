@@ -52,9 +52,17 @@ func (id *Identity) Collect(d *dicom.Dataset) {
 		if list == nil {
 			continue
 		}
-		text, _ := n.Dataset.Text(n.Element)
-		eachValue([]byte(text), func(v []byte) { id.add(list, string(v)) })
+		eachValue(identityText(n.Dataset, n.Element), func(v []byte) { id.add(list, string(v)) })
 	}
+}
+
+// identityText is what an element says, whatever it calls itself: a name may be written as bytes.
+func identityText(d *dicom.Dataset, e *dicom.Element) []byte {
+	if e.VR.IsString() {
+		text, _ := d.Text(e)
+		return []byte(text)
+	}
+	return []byte(d.Charset().Decode(vrOf(e), e.Value))
 }
 
 // of is where the values of an element belong, nil for one that tells nothing.
@@ -66,7 +74,7 @@ func (id *Identity) of(e *dicom.Element) *[]string {
 		tag.PlacerOrderNumberImagingServiceRequest, tag.FillerOrderNumberImagingServiceRequest, tag.ClinicalTrialSubjectID:
 		return &id.IDs
 	}
-	if e.Tag.Group() == 0x0010 && e.VR == vr.PN {
+	if e.Tag.Group() == 0x0010 && (e.VR == vr.PN || vrOf(e) == vr.PN) {
 		return &id.Names
 	}
 	return nil

@@ -23,6 +23,10 @@ const (
 	identity
 	// shortName is a part of a name under three characters: what holds it goes as a whole.
 	shortName
+	// agent is another person or an institution that was removed: also found in coded values.
+	agent
+	// day is a date of eight digits: also found where a number stands.
+	day
 
 	nothing    needle = 0
 	everything needle = 0xFF
@@ -95,7 +99,7 @@ func (s *search) has(kind needle, text string) bool {
 	return s.needles[hashOf([]byte(text))]&kind != 0
 }
 
-// addWords adds each word of a text that has three characters or more.
+// addWords adds each word of a text: one under three characters as a shortName, if kind has that.
 func (s *search) addWords(kind needle, text []byte) {
 	s.text.fold(text)
 	start := 0
@@ -104,8 +108,17 @@ func (s *search) addWords(kind needle, text []byte) {
 			start = i
 		}
 		if p.edge&wordEnd != 0 {
-			s.addFolded(kind, s.text.text[start:i+1])
+			s.addWord(kind, s.text.text[start:i+1])
 		}
+	}
+}
+
+func (s *search) addWord(kind needle, word []byte) {
+	switch first, _ := utf8.DecodeRune(word); {
+	case utf8.RuneCount(word) >= 3:
+		s.addFolded(kind&^shortName, word)
+	case !isDense(first): // there every character is a word
+		s.addFolded(kind&shortName, word)
 	}
 }
 

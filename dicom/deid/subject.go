@@ -1,6 +1,7 @@
 package deid
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"image"
@@ -61,26 +62,48 @@ func (s *search) addIdentity(id *Identity) {
 		s.addName(identity|shortName, []byte(n))
 	}
 	for _, v := range id.IDs {
-		s.add(identity, []byte(v))
+		s.addID([]byte(v))
 	}
 	for _, d := range id.BirthDates {
 		s.addDate(identity, d)
 	}
 }
 
-// addName searches for the parts of a person's name in each of its scripts, and for the first two of them
-// written as one word. Parts under three characters count only if kind has shortName: everybody's
-// initials would blank every text.
+// addID searches for a number of a person's, and for what is left of it where it stands as a number.
+func (s *search) addID(value []byte) {
+	s.add(identity, value)
+	if digits := bytes.TrimLeft(value, "0"); len(digits) < len(value) && len(digits) >= leastNumber && consistsOf(digits, "") {
+		s.add(identity, digits)
+	}
+}
+
+// addName searches for the parts of a person's name in each of its scripts and spellings.
 func (s *search) addName(kind needle, name []byte) {
+	s.addSpelling(kind, name)
+	for _, s.text.as = range [...]spelling{expanded, contracted} {
+		if differs(s.text.as, name) {
+			s.addSpelling(kind&^shortName, name)
+		}
+	}
+	s.text.as = asWritten
+}
+
+// addSpelling searches for the parts of a name, and for the first two of them written as one word. Parts
+// under three characters count only if kind has shortName: everybody's initials would blank every text.
+// Words within a part are no initials where nothing parts the name but spaces.
+func (s *search) addSpelling(kind needle, name []byte) {
 	var before [longest]byte
-	n := 0
+	words, n := kind&^shortName, 0
+	if bytes.IndexByte(name, '^') < 0 {
+		words = kind
+	}
 	for len(name) > 0 {
 		end := 0
 		for end < len(name) && name[end] != '^' && name[end] != '=' && name[end] != '\\' {
 			end++
 		}
 		part := name[:end]
-		s.addNamePart(kind, part)
+		s.addNamePart(kind, words, part)
 		s.text.fold(part)
 		if n > 0 && n+len(s.text.text) <= longest {
 			var joined [longest]byte
@@ -96,14 +119,14 @@ func (s *search) addName(kind needle, name []byte) {
 }
 
 // addNamePart searches for a component of a name and its words.
-func (s *search) addNamePart(kind needle, part []byte) {
+func (s *search) addNamePart(kind, words needle, part []byte) {
 	s.text.fold(part)
 	if n := utf8.RuneCount(s.text.text); n > 0 && n < 3 {
 		s.addFolded(kind&shortName, s.text.text)
 		return
 	}
 	s.addFolded(kind&^shortName, s.text.text)
-	s.addWords(kind&^shortName, part)
+	s.addWords(words, part)
 }
 
 // addDate searches for a DA value as people write dates.
@@ -111,11 +134,15 @@ func (s *search) addDate(kind needle, value string) {
 	if s.has(kind, value) {
 		return // most files have one date in many places
 	}
-	s.add(kind, []byte(value))
+	s.add(kind|day, []byte(value))
 	if t, err := dicom.ParseDate(strings.ReplaceAll(value, ".", "")); err == nil {
 		var b [32]byte
 		for _, layout := range dateLayouts {
-			s.add(kind, t.AppendFormat(b[:0], layout))
+			if b := t.AppendFormat(b[:0], layout); len(b) == len(dummyDate) {
+				s.add(kind|day, b)
+			} else {
+				s.add(kind, b)
+			}
 		}
 	}
 }

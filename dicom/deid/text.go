@@ -26,6 +26,14 @@ func (p *pass) text(d *dicom.Dataset, e *dicom.Element) []byte {
 	return e.Value
 }
 
+// textAs is text for an element that should be of another VR than it is.
+func (p *pass) textAs(d *dicom.Dataset, e *dicom.Element, v vr.VR) []byte {
+	if e.VR == v || e.VR.IsString() {
+		return p.text(d, e)
+	}
+	return []byte(d.Charset().Decode(v, e.Value))
+}
+
 // keepText keeps a text element without what identifies: what the search finds in it, UIDs, and, where
 // the text was to be cleaned, what looks like a date, a number or a person's name.
 func (p *pass) keepText(src, out *dicom.Dataset, e *dicom.Element, cleaned bool) {
@@ -37,6 +45,10 @@ func (p *pass) keepText(src, out *dicom.Dataset, e *dicom.Element, cleaned bool)
 	kinds := kindsFor(e, text, cleaned)
 	switch kinds {
 	case nothing:
+		if p.search.numbers(e.VR, text) {
+			p.set(src, e, Cleaned, out, e.VR, nil)
+			return
+		}
 		out.Set(e)
 		return
 	case everything:
@@ -65,6 +77,11 @@ func (p *pass) keepText(src, out *dicom.Dataset, e *dicom.Element, cleaned bool)
 // foundOtherwise reports whether a text names somebody if its bytes are read in another character set than
 // the one that is declared: a name in UTF-8 where ISO 8859-1 is said to be, or the other way round.
 func (p *pass) foundOtherwise(kinds needle, value, text []byte) bool {
+	if bytes.IndexByte(value, escape) >= 0 {
+		if found, _ := p.search.find(kinds, withoutEscapes(text)); found {
+			return true
+		}
+	}
 	if bytes.Equal(value, text) {
 		return false
 	}
@@ -79,6 +96,23 @@ func (p *pass) foundOtherwise(kinds needle, value, text []byte) bool {
 	}
 	found, _ := p.search.find(kinds, latin)
 	return found
+}
+
+const escape = 0x1b
+
+// withoutEscapes is text as a reader shows it that knows escape sequences where none is announced: ESC,
+// bytes from 20 to 2F, and the one behind them (ISO 2022).
+func withoutEscapes(text []byte) []byte {
+	shown := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] != escape {
+			shown = append(shown, text[i])
+			continue
+		}
+		for i++; i < len(text) && text[i] >= 0x20 && text[i] <= 0x2F; i++ {
+		}
+	}
+	return shown
 }
 
 // findForms adds to the search's hits what its form gives away, and reports whether there was any.
@@ -102,6 +136,8 @@ func (p *pass) findForms(text []byte, cleaned bool) bool {
 // that cleans it.
 func kindsFor(e *dicom.Element, text []byte, cleaned bool) needle {
 	switch {
+	case e.Tag == tag.ManufacturerModelName && isFree(e.VR):
+		return identity | shortName | agent
 	case isFree(e.VR) && isTerm(e.Tag):
 		return identity | shortName
 	case isFree(e.VR) && cleaned && !e.Tag.IsPrivate():
@@ -116,9 +152,9 @@ func kindsFor(e *dicom.Element, text []byte, cleaned bool) needle {
 	case e.VR == vr.DA || e.VR == vr.DT:
 		return identity
 	case strict, e.Tag == tag.SpecificCharacterSet:
-		return nothing // a patient whose ID is 120 must not cost the image its 120 kV
+		return nothing // a patient whose ID is 120 must not cost the image its 120 kV: see numbers
 	}
-	return identity
+	return identity | agent
 }
 
 // numerals are the characters beside digits that values of a VR for numbers and times have; ok is false
@@ -165,7 +201,7 @@ var definedTerms = func() map[string]bool {
 		REG RESP RTDOSE RTIMAGE RTINTENT RTPLAN RTRAD RTRECORD RTSEGANN RTSTRUCT RWV SEG SMR SRF STAIN TEXTUREMAP XAPROTOCOL CTPROTOCOL
 		LINEAR LINEAR_EXACT SIGMOID IDENTITY INVERSE BINARY FRACTIONAL LABELMAP YES HFS HFP FFS FFP HFDR HFDL FFDR FFDL
 		CONTAINER TEXT CODE NUM PNAME DATE TIME DATETIME UIDREF COMPOSITE IMAGE WAVEFORM SCOORD SCOORD3D TCOORD TABLE
-		CONTAINS SEPARATE CONTINUOUS LEFT RIGHT HEAD NECK CHEST BREAST HEART ABDOMEN PELVIS SPINE HAND KNEE FOOT BRAIN`) {
+		UNKNOWN OTHER UNSPECIFIED CONTAINS SEPARATE CONTINUOUS LEFT RIGHT HEAD NECK CHEST BREAST HEART ABDOMEN PELVIS SPINE HAND KNEE FOOT BRAIN`) {
 		m[s] = true
 	}
 	return m
