@@ -2,11 +2,13 @@ package imaging_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -139,6 +141,57 @@ func TestExportsUnderOneKeyAgree(t *testing.T) {
 			}) {
 				t.Errorf("under %s %s agrees with the first", what, face)
 			}
+		}
+	}
+}
+
+// What exports under one key agree about is made once, by the first, so they never run at once.
+func TestExportsUnderOneKeyTakeTurns(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.bring(people()...)
+	there, gate, first := make(chan struct{}), make(chan struct{}), true
+	var mu sync.Mutex
+	d.store.beforePut = func(context.Context) error {
+		mu.Lock()
+		holds := first
+		first = false
+		mu.Unlock()
+		if holds {
+			close(there)
+			<-gate
+		}
+		return nil
+	}
+	open := sync.OnceFunc(func() { close(gate) })
+	t.Cleanup(open) // before the desk stops
+	export := func(key string) tasks.Task {
+		request := imaging.ExportRequest{Profile: "basic", Key: key}
+		for _, s := range d.series(ada) {
+			request.SeriesIDs = append(request.SeriesIDs, s.ID)
+		}
+		task, err := d.Export(t.Context(), ada, request)
+		check(t, err)
+		return task
+	}
+	turns := []tasks.Task{export("trial-a")}
+	<-there
+	turns = append(turns, export("trial-a"), export("trial-a"))
+	d.finish(export("trial-b").ID) // another key is another lock, and the lane has a slot
+	for _, waiting := range turns[1:] {
+		now, err := d.tasks.Get(t.Context(), ada, waiting.ID)
+		check(t, err)
+		why, _, err := d.tasks.Waiting(t.Context(), ada, now)
+		check(t, err)
+		if why.For != tasks.WaitsForLock || why.Holder == nil || why.Holder.ID != turns[0].ID || now.Attempt != 0 {
+			t.Errorf("the next export waits for %q, after %d attempts", why.For, now.Attempt)
+		}
+	}
+	open()
+	for i := range turns {
+		turns[i] = d.finish(turns[i].ID)
+		if i > 0 && turns[i].StartedAt.Before(turns[i-1].EndedAt) || turns[i].Attempt != 1 {
+			t.Errorf("export %d began at %v, attempt %d; the one before it ended at %v", i, turns[i].StartedAt, turns[i].Attempt, turns[i-1].EndedAt)
 		}
 	}
 }
