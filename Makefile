@@ -48,6 +48,7 @@ lint: ## what must be clean besides the tests
 test: assets chromium dcmtk lint ## all tests, the browser's too
 	go test -race -count=1 -timeout 8m $(PACKAGES)
 	go test -count=1 -timeout 4m ./sqlite # what takes too long under the race detector and needs it not
+	go test -count=1 -timeout 4m -run AgreeWithTheModel ./sqlite -rapid.checks=2 -rapid.steps=500 # and two long lives
 	E2E=1 go test -race -count=1 -timeout 8m ./e2e/...
 
 test-mongo: assets chromium ## the stores and the whole desk on the server at TEST_MONGODB_URI
@@ -60,6 +61,7 @@ FUZZED = dicom:FuzzRead dicom:FuzzWrite dicom:FuzzCharset dicom/deid:FuzzApply d
 soak: ## kill -9 a hundred times, fuzz 60 s a target; not in CI
 	for t in $(FUZZED); do go test -run '^$$' -fuzz "^$${t#*:}$$" -fuzztime 60s -fuzzminimizetime 20x ./$${t%:*}; done
 	go test -count=1 -timeout 30m -run AgreeWithTheModel ./sqlite -rapid.checks=400 -rapid.steps=50
+	go test -count=1 -timeout 60m -run AgreeWithTheModel ./sqlite -rapid.checks=1 -rapid.steps=10000
 	SOAK=1 go test -count=1 -timeout 60m -v -run 'TestSoak' ./e2e/
 
 bench: ## one table of what the desk does in a second
