@@ -370,6 +370,60 @@ func TestASuccessorIsSubmittedOnceAlsoAfterACrash(t *testing.T) {
 	})
 }
 
+func TestAGroupOfFailuresIsRetriedWhoseverTheyAre(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mended atomic.Bool
+		b := prepare(t, taskstest.NewMemory(), nothing)
+		kinds, err := tasks.NewKinds(
+			tasks.Define(tasks.Kind{Name: "test", Lane: "lane", Retry: tasks.Retry{MaxAttempts: 1}}, func(context.Context, map[string]any, *tasks.Run) (tasks.Done, error) {
+				if mended.Load() {
+					return tasks.Done{}, nil
+				}
+				return tasks.Done{}, tasks.Permanent(errors.New("no"))
+			}),
+			tasks.DefineBulk("bulk", func() *tasks.Manager { return b.Manager }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.cfg.Kinds, b.cfg.Lanes = kinds, map[string]int{"lane": 4, "bulk": 1}
+		b.reboot()
+		b.start()
+		defer b.stop()
+		root := tasks.Person{UserID: "root", Admin: true}
+		var group []string
+		for i := range 120 { // more than one page of a bulk action
+			task, err := b.Submit(b.t.Context(), []tasks.Person{ada, bob}[i%2], tasks.Spec{Kind: "test", Args: map[string]any{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			group = append(group, task.ID)
+		}
+		other := b.submit().ID
+		time.Sleep(time.Second)
+		synctest.Wait()
+		mended.Store(true)
+		if _, err := b.Retry(b.t.Context(), ada, group[0]); err != nil { // somebody was quicker with one
+			t.Fatal(err)
+		}
+		retry, err := b.SubmitRetries(b.t.Context(), root, group)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(tasks.BulkGrace + time.Second)
+		synctest.Wait()
+		if done, err := b.Get(b.t.Context(), root, retry.ID); err != nil || done.Status != tasks.StatusFinished || done.Progress.Message != "119 retried, 1 could not be" {
+			t.Errorf("the retry is %s with %q, %v", done.Status, done.Progress.Message, err)
+		}
+		for _, id := range group {
+			if task, err := b.Get(b.t.Context(), root, id); err != nil || task.Status != tasks.StatusFinished {
+				t.Fatalf("a task of the group is %s, %v", task.Status, err)
+			}
+		}
+		b.is(b.get(other), tasks.StatusError, 1)
+	})
+}
+
 func TestABulkActionTakesAllThatMatchAndCanBeUndone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

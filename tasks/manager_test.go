@@ -509,6 +509,46 @@ func TestAnAttemptThatCannotRenewStopsBeforeItsLeaseRunsOut(t *testing.T) {
 	})
 }
 
+func TestALongAttemptKeepsItsLeaseAndItsProgressIsStored(t *testing.T) {
+	t.Parallel()
+	runGated(t, func(ctx context.Context, r *tasks.Run, gate <-chan struct{}) (tasks.Done, error) {
+		for i := int64(1); ; i++ {
+			r.Progress("Working", i, 0)
+			select {
+			case <-gate:
+				return tasks.Done{}, nil
+			case <-ctx.Done():
+				return tasks.Done{}, context.Cause(ctx)
+			case <-time.After(time.Second):
+			}
+		}
+	}, func(b *bench, open func()) {
+		id := b.submit().ID
+		token, reached := "", int64(0)
+		for range 40 { // minutes, under a lease of one
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			stored, err := b.store.Get(b.t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.is(stored, tasks.StatusProcessing, 1)
+			if left := time.Until(stored.Lease.ExpiresAt); left < 40*time.Second {
+				t.Fatalf("the lease has %s left", left)
+			}
+			if token == "" {
+				token = stored.Lease.Token
+			}
+			if stored.Lease.Token != token || stored.Progress.Value < reached+40 {
+				t.Fatalf("token %s at %d, want %s and further than %d", stored.Lease.Token, stored.Progress.Value, token, reached)
+			}
+			reached = stored.Progress.Value
+		}
+		open()
+		b.is(b.settled(id), tasks.StatusFinished, 1)
+	})
+}
+
 func TestACancelThatAnotherProcessTookArrivesWithTheHeartbeat(t *testing.T) {
 	t.Parallel()
 	run(t, blocks, func(b *bench) {
@@ -544,6 +584,37 @@ func TestAnEndIsStoredEvenWhenTheStoreFailsForAWhile(t *testing.T) {
 		open()
 		time.Sleep(5 * time.Second)
 		b.is(b.settled(id), tasks.StatusFinished, 1)
+	})
+}
+
+// An attempt gives its slot back before its end is stored. The store then knows of no free slot yet.
+func TestASlotWhoseEndIsStoredLateIsTakenWithTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var started []time.Time
+		b := prepare(t, taskstest.NewMemory(), func(context.Context, *tasks.Run) (tasks.Done, error) {
+			started = append(started, time.Now())
+			return tasks.Done{}, nil
+		})
+		b.cfg.Lanes = map[string]int{"lane": 1}
+		b.reboot()
+		b.submit()
+		last := b.submit().ID
+		b.start()
+		defer b.stop()
+		left := 2
+		b.store.Fail(func(method string) error {
+			if method == "Update" && left > 0 {
+				left--
+				return errors.New("no answer")
+			}
+			return nil
+		})
+		time.Sleep(time.Second)
+		b.is(b.settled(last), tasks.StatusFinished, 1)
+		if len(started) != 2 || started[1].Sub(started[0]) > 200*time.Millisecond {
+			t.Errorf("started at %v, want the second with the stored end of the first", started)
+		}
 	})
 }
 
