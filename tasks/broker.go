@@ -29,7 +29,7 @@ type broker struct {
 	byUser map[string]map[*Subscription]struct{}
 	byTask map[string]map[*Subscription]struct{}
 	all    map[*Subscription]struct{}
-	ended  map[string]int64 // revision of the last news of tasks that have ended
+	ended  map[string]int64 // of tasks that have ended once: the least revision that still is news
 	ring   []string         // keys of ended, oldest at next
 	next   int
 }
@@ -67,18 +67,22 @@ func (b *broker) publish(t Task) {
 	}
 }
 
+// isNews drops what is older than an end, and nothing else: live progress comes again and again under one
+// revision, also in an attempt that a person's retry of an ended task has brought about.
 func (b *broker) isNews(t Task) bool {
-	if rev, ended := b.ended[t.ID]; ended {
-		if t.Rev <= rev {
-			return false
-		}
-		b.ended[t.ID] = t.Rev
-		return true
+	least, ended := b.ended[t.ID]
+	if ended && t.Rev < least {
+		return false
 	}
-	if t.Status.Final() {
+	if t.Status.Final() && !ended {
 		delete(b.ended, b.ring[b.next])
 		b.ring[b.next] = t.ID
 		b.next = (b.next + 1) % len(b.ring)
+	}
+	switch {
+	case t.Status.Final():
+		b.ended[t.ID] = t.Rev + 1
+	case ended:
 		b.ended[t.ID] = t.Rev
 	}
 	return true

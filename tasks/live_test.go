@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -176,6 +177,38 @@ func TestAnEventIDTellsItsMomentAlsoToALaterProcess(t *testing.T) {
 			if _, ok := b.Since(bad); ok {
 				t.Errorf("%q passes for an event id", bad)
 			}
+		}
+	})
+}
+
+// Live progress comes again and again under one revision: what refuses late news of an end must let it through.
+func TestABarMovesInTheAttemptThatAPersonsRetryBringsAbout(t *testing.T) {
+	t.Parallel()
+	run(t, func(ctx context.Context, r *tasks.Run) (tasks.Done, error) {
+		if r.Attempt() == 1 {
+			return tasks.Done{}, tasks.Permanent(errors.New("no"))
+		}
+		for i := range int64(20) {
+			time.Sleep(time.Second)
+			r.Progress("Importing", i+1, 20)
+		}
+		return tasks.Done{}, nil
+	}, func(b *bench) {
+		sub := b.Subscribe(ada, tasks.Scope{})
+		defer sub.Close()
+		failed := b.settled(b.submit().ID)
+		late := heard(sub)
+		if _, err := b.Retry(b.t.Context(), ada, failed.ID); err != nil {
+			t.Fatal(err)
+		}
+		told := len(heard(sub))
+		for range 25 {
+			time.Sleep(time.Second)
+			told += len(heard(sub))
+		}
+		b.is(b.settled(failed.ID), tasks.StatusFinished, 2)
+		if len(late) == 0 || told < 20 {
+			t.Errorf("%d updates of a retried attempt with 20 steps of progress", told)
 		}
 	})
 }
