@@ -142,10 +142,11 @@ func Finished(token string, done Outcome, now time.Time) Move {
 // EndedWith makes an ending move that also names the task to follow, if the move ends the task for good.
 func EndedWith(next *Successor, m Move) Move {
 	return func(t *Task) error {
+		ended := t.Status.Final()
 		if err := m(t); err != nil {
 			return err
 		}
-		if t.Status.Final() {
+		if !ended && t.Status.Final() {
 			t.Next = next
 		}
 		return nil

@@ -217,3 +217,17 @@ func TestAJournalStaysBoundedAndKeepsItsCount(t *testing.T) {
 		t.Errorf("first row stands for %d, last says %q; %d rows in all were written", first.Folded, last.Note, rows+1000)
 	}
 }
+
+// Only the move that ends a task may name what follows: a later one would drop what still waits to be submitted,
+// or have it submitted twice.
+func TestWhatFollowsIsNamedByTheEndAlone(t *testing.T) {
+	t.Parallel()
+	first, second := &tasks.Successor{ID: "first"}, &tasks.Successor{ID: "second"}
+	ended := taskstest.Moved(standing(tasks.StatusProcessing), tasks.EndedWith(first, tasks.Finished("token", tasks.Outcome{}, now)))
+	for name, next := range map[string]*tasks.Successor{"nothing": nil, "another": second} {
+		dismissed := taskstest.Moved(ended, tasks.EndedWith(next, tasks.DismissedBy("ada", true, now)))
+		if dismissed.Next == nil || dismissed.Next.ID != "first" {
+			t.Errorf("a dismissal that names %s leaves %+v to follow, want the first", name, dismissed.Next)
+		}
+	}
+}
