@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 )
 
 // ExternalKind is the kind of tasks whose work another program does and reports through the API.
@@ -122,28 +123,28 @@ func second[A any](_ A, err error) error { return err }
 
 // ReportFinish ends an external task with success, ReportFail without.
 func (m *Manager) ReportFinish(ctx context.Context, p Person, id string, done Outcome) (Task, error) {
-	return m.endExternal(ctx, p, id, func(t Task) Move {
-		done.File = t.File
-		reached := t.Progress
-		reached.Message = printable(done.Progress.Message, 500)
-		done.Progress = reached
-		return Finished(t.Lease.Token, done, m.now())
+	return m.endExternal(ctx, p, id, func(token string, now time.Time) Move {
+		return func(t *Task) error { // a file or a report may have come since the record was read
+			end := Outcome{Result: done.Result, File: t.File, Progress: t.Progress}
+			end.Progress.Message = printable(done.Progress.Message, 500)
+			return Finished(token, end, now)(t)
+		}
 	})
 }
 
 // ReportFail ends an external task as failed, with a message for its owner.
 func (m *Manager) ReportFail(ctx context.Context, p Person, id, message string) (Task, error) {
-	return m.endExternal(ctx, p, id, func(t Task) Move {
-		return Failed(t.Lease.Token, Failure{Cause: CauseError, Message: printable(message, 500)}, m.now())
+	return m.endExternal(ctx, p, id, func(token string, now time.Time) Move {
+		return Failed(token, Failure{Cause: CauseError, Message: printable(message, 500)}, now)
 	})
 }
 
-func (m *Manager) endExternal(ctx context.Context, p Person, id string, end func(Task) Move) (Task, error) {
+func (m *Manager) endExternal(ctx context.Context, p Person, id string, end func(token string, now time.Time) Move) (Task, error) {
 	t, err := m.external(ctx, p, id)
 	if err != nil {
 		return t, err
 	}
-	stored, err := m.cfg.Store.Update(ctx, t, EndedWith(m.follow(ctx, t), end(t)))
+	stored, err := m.cfg.Store.Update(ctx, t, EndedWith(m.follow(ctx, t), end(t.Lease.Token, m.now())))
 	if err == nil {
 		m.moved(ctx, stored)
 	}
