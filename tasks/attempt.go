@@ -216,7 +216,7 @@ func (v verdict) move(token string, out Outcome, now time.Time) Move {
 	case EventFailed:
 		return Failed(token, v.failure, now)
 	default:
-		return Rescued(Abandoned{DeadOwner: true}, now)
+		return held(token, now, Rescued(Abandoned{DeadOwner: true}, now))
 	}
 }
 
