@@ -86,6 +86,7 @@ func (m *Manager) Register(ctx context.Context, p Person, s Spec) (*Handle, erro
 	if err := m.enter(); err != nil {
 		return nil, err
 	}
+	defer m.leases()()
 	now := m.now()
 	stored, err := m.cfg.Store.Insert(ctx, Registered(t, m.lease(now), now))
 	if err != nil {
@@ -121,14 +122,7 @@ func (h *Handle) end(ctx context.Context, res result) error {
 
 // Cancel stops a waiting task at once and asks a running one to stop.
 func (m *Manager) Cancel(ctx context.Context, p Person, id string) (Task, error) {
-	t, err := m.move(ctx, p, id, func(now time.Time) Move { return CancelRequested(p.Email, now) })
-	if err != nil {
-		return t, err
-	}
-	if r := m.runOf(id); r != nil && t.Status == StatusProcessing && t.Lease.Token == r.token {
-		r.cancel(ErrCanceled)
-	}
-	return t, nil
+	return m.move(ctx, p, id, func(now time.Time) Move { return CancelRequested(p.Email, now) })
 }
 
 // Retry puts a task that ended without success back into its lane. [ErrInputGone]: there is nothing left
@@ -184,6 +178,7 @@ func (m *Manager) move(ctx context.Context, p Person, id string, mv func(now tim
 	if err == nil {
 		m.moved(ctx, stored)
 	} else if errors.Is(err, ErrUnchanged) {
+		m.heard(stored) // what was asked for elsewhere may not have come here yet
 		err = nil
 	}
 	m.overlay(&stored)

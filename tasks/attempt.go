@@ -70,9 +70,14 @@ func (m *Manager) open(t Task, k *Kind, l *lane, leasedAt time.Time) *Run {
 	r.expiry = time.AfterFunc(m.expiresIn(leasedAt), func() { r.cancel(ErrLeaseLost) })
 	m.mu.Lock()
 	m.runs[t.ID] = r
+	newer, early := m.early[r.token]
+	delete(m.early, r.token)
 	m.mu.Unlock()
 	r.news.touch()
 	r.calm = context.AfterFunc(r.ctx, func() { m.outwait(r) })
+	if early {
+		m.heard(newer)
+	}
 	return r
 }
 
@@ -119,7 +124,7 @@ func (m *Manager) conclude(r *Run, res result) {
 	next := m.follow(context.WithoutCancel(r.ctx), t)
 	r.vacate()
 	stored, err := m.report(r, t, v, reached, out, next)
-	if file != nil && (err != nil || stored.File == nil) {
+	if file != nil && orphaned(file, r.token, stored, err) {
 		if err := file.discard(); err != nil {
 			m.log.Warn("a result file was left behind until the next sweep", "task", t.ID, "err", err)
 		}
@@ -132,6 +137,15 @@ func (m *Manager) conclude(r *Run, res result) {
 	r.err = err
 	close(r.ended)
 	m.running.Done()
+}
+
+// orphaned reports whether a file certainly will not be the task's download. While it is not known what became
+// of the end, the file stays: the sweep decides.
+func orphaned(f *resultFile, token string, stored Task, err error) bool {
+	if err != nil && !refused(err) || stored.Lease != nil && stored.Lease.Token == token {
+		return false
+	}
+	return stored.File == nil || stored.File.Path != f.shownPath()
 }
 
 // outcome makes what a successful runner left durable; failing that, the attempt has failed.
@@ -168,21 +182,22 @@ func (m *Manager) tell(t Task, v verdict, err error) {
 	}
 }
 
-// report stores the end of an attempt, as often as it takes while the lease lasts.
+// report stores the end of an attempt, as often as it takes while the lease lasts. An answer may get lost after
+// the end was stored; the next try is refused then, and the record tells.
 func (m *Manager) report(r *Run, t Task, v verdict, reached Progress, out Outcome, next *Successor) (Task, error) {
 	if v.event == "" {
-		return t, ErrLeaseLost
+		return Task{}, ErrLeaseLost
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), storeTimeout)
 	defer cancel()
 	for pause := 50 * time.Millisecond; ; pause *= 2 {
 		stored, err := m.cfg.Store.Update(ctx, t, EndedWith(next, reaching(reached, v.move(r.token, out, m.now()))))
 		switch {
-		case err == nil:
+		case err == nil, refused(err) && v.ended(t, stored):
 			return stored, nil
-		case errors.Is(err, ErrLeaseLost), errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound):
+		case refused(err):
 			m.log.Warn("the end of an attempt came too late", "task", t.ID, "attempt", t.Attempt, "err", err)
-			return t, err
+			return stored, err
 		}
 		m.log.Error("store the end of an attempt", "task", t.ID, "attempt", t.Attempt, "err", err)
 		select {
@@ -191,6 +206,18 @@ func (m *Manager) report(r *Run, t Task, v verdict, reached Progress, out Outcom
 		case <-time.After(pause):
 		}
 	}
+}
+
+// refused reports whether a move was certainly not made, because the record does not allow it.
+func refused(err error) bool {
+	return errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound)
+}
+
+// ended reports whether the record says that the attempt of t has ended as the verdict has it, or canceled, which
+// beats every other end.
+func (v verdict) ended(t, stored Task) bool {
+	event, ok := stored.endOf(t)
+	return ok && (event == v.event || event == EventCanceled)
 }
 
 // reaching makes a move on a record whose attempt has come to the given progress, so that every end can

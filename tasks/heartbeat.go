@@ -9,6 +9,9 @@ import (
 // rescueBatch is how many stale tasks are looked at in one query.
 const rescueBatch = 100
 
+// maxEarly bounds what is kept of attempts that are not opened yet; beyond it the next heartbeat tells them.
+const maxEarly = 4096
+
 // beat renews the leases of all attempts here in one write and takes their progress into the store. An
 // attempt that could not be renewed for a lease's length less a heartbeat cancels itself: it must have
 // stopped when others may begin to run its task. After a failure it goes on asking, though nothing may be left
@@ -131,8 +134,7 @@ func (m *Manager) watch(ctx context.Context, w Watcher) {
 }
 
 func (m *Manager) elsewhere(t Task) {
-	if m.runOf(t.ID) != nil {
-		m.heard(t)
+	if m.heard(t) {
 		return
 	}
 	m.broker.publish(t)
@@ -141,16 +143,27 @@ func (m *Manager) elsewhere(t Task) {
 	}
 }
 
-// heard takes in news from elsewhere of a task that runs here: somebody asked it to stop.
-func (m *Manager) heard(t Task) {
-	r := m.runOf(t.ID)
-	if r == nil || t.Lease == nil || t.Lease.Token != r.token {
-		return
+// heard takes in a newer record of an attempt that runs here: somebody may have asked it to stop. It reports
+// whether there is such an attempt, which then tells of itself.
+func (m *Manager) heard(t Task) bool {
+	if t.Status != StatusProcessing || t.Lease == nil {
+		return false
+	}
+	m.mu.Lock()
+	r := m.runs[t.ID]
+	here := r != nil && r.token == t.Lease.Token
+	if !here && m.leasing > 0 && t.Lease.Owner == m.Boot() && len(m.early) < maxEarly {
+		m.early[t.Lease.Token] = t
+	}
+	m.mu.Unlock()
+	if !here {
+		return false
 	}
 	if !t.CancelRequestedAt.IsZero() {
 		r.cancel(ErrCanceled)
 	}
 	r.observe(t)
+	return true
 }
 
 // sweep removes result files that have expired or that no record names.

@@ -175,6 +175,7 @@ func (m *Manager) fill(ctx context.Context, l *lane) (wait time.Duration, ok boo
 func (m *Manager) claim(ctx context.Context, l *lane, n int) (int, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
+	defer m.leases()()
 	now := m.now()
 	claimed, err := m.cfg.Store.Claim(ctx, Claim{Lane: l.name, Limit: n, Now: now, Move: func(t *Task) error {
 		return Claimed(m.lease(now), now)(t)
@@ -184,6 +185,21 @@ func (m *Manager) claim(ctx context.Context, l *lane, n int) (int, error) {
 		m.start(t, l, now)
 	}
 	return len(claimed), err
+}
+
+// leases announces a write that leases tasks to attempts which are opened after it, before the returned function is
+// called: a cancel that comes in between is kept for them.
+func (m *Manager) leases() (opened func()) {
+	m.mu.Lock()
+	m.leasing++
+	m.mu.Unlock()
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.leasing--; m.leasing == 0 {
+			clear(m.early)
+		}
+	}
 }
 
 func (m *Manager) lease(now time.Time) Lease {

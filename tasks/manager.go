@@ -75,6 +75,8 @@ type Manager struct {
 	mu       sync.Mutex
 	runs     map[string]*Run // attempts under a lease here, by task id
 	stopping bool            // nothing enters any more
+	leasing  int             // writes under way that lease tasks to attempts not yet in runs
+	early    map[string]Task // what was told of those meanwhile, by token; empty while leasing is 0
 
 	abandoned   atomic.Int32 // runners that outlived their grace and have not returned
 	renewFailed atomic.Bool  // the last renewal did not reach the store
@@ -89,7 +91,7 @@ type Manager struct {
 // NewManager checks the configuration. Nothing runs before Start.
 func NewManager(cfg Config) (*Manager, error) {
 	cfg.defaults()
-	m := &Manager{cfg: cfg, log: cfg.Logger, boot: ulid.Make(), runs: map[string]*Run{}, lanes: map[string]*lane{}}
+	m := &Manager{cfg: cfg, log: cfg.Logger, boot: ulid.Make(), runs: map[string]*Run{}, early: map[string]Task{}, lanes: map[string]*lane{}}
 	m.broker = newBroker(m.boot, m.now, m.overlay)
 	m.stopFetch, m.stopLoops = func() {}, func() {}
 	var mistakes []error
@@ -262,8 +264,7 @@ func (m *Manager) overlay(t *Task) {
 // moved follows a stored move through the house: viewers are told, a lane that has work is woken, and what
 // belongs to an end is done. It comes after the store, always.
 func (m *Manager) moved(ctx context.Context, t Task) {
-	if r := m.runOf(t.ID); r != nil && t.Status == StatusProcessing && t.Lease.Token == r.token {
-		r.observe(t)
+	if m.heard(t) {
 		return
 	}
 	m.broker.publish(t)

@@ -91,6 +91,9 @@ func (f *resultFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// shownPath is the path as records name it.
+func (f *resultFile) shownPath() string { return filepath.ToSlash(f.path) }
+
 // commit makes the file durable, its name in the directories included.
 func (f *resultFile) commit() (File, error) {
 	err := f.file.Sync()
@@ -101,7 +104,7 @@ func (f *resultFile) commit() (File, error) {
 	if err != nil {
 		return File{}, fmt.Errorf("keep result: %w", err)
 	}
-	return File{Size: f.size, SHA256: hex.EncodeToString(f.sum.Sum(nil)), Path: filepath.ToSlash(f.path)}, nil
+	return File{Size: f.size, SHA256: hex.EncodeToString(f.sum.Sum(nil)), Path: f.shownPath()}, nil
 }
 
 // discard removes what was written. It may follow commit.

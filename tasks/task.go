@@ -152,6 +152,23 @@ func (t *Task) Leased(now time.Time) bool {
 	return t.Status == StatusProcessing && t.Lease != nil && now.Before(t.Lease.ExpiresAt)
 }
 
+// endOf finds in t's journal how the attempt that running is the record of has ended. The rows that begin
+// an attempt tell it from later ones: one that was handed back gives its number to the next.
+func (t *Task) endOf(running Task) (event Event, ok bool) {
+	for _, e := range slices.Backward(t.Journal) {
+		switch e.Event {
+		case EventFinished, EventFailed, EventCanceled, EventInterrupted, EventRetryScheduled, EventHandedBack, EventRescued:
+			event = e.Event
+		case EventClaimed, EventRegistered:
+			if e.Attempt == running.Attempt && e.At.Equal(running.StartedAt) {
+				return event, event != ""
+			}
+			event = ""
+		}
+	}
+	return "", false
+}
+
 // Clone returns a copy of t that shares no memory a move may write to.
 func (t Task) Clone() Task {
 	if t.Lease != nil {
