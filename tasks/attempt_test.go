@@ -60,7 +60,7 @@ func (s *severed) Update(ctx context.Context, known tasks.Task, m tasks.Move) (t
 
 func (s *severed) Claim(ctx context.Context, c tasks.Claim) ([]tasks.Task, error) {
 	claimed, err := s.Memory.Claim(ctx, c)
-	if s.then != nil && len(claimed) > 0 {
+	if len(claimed) > 0 && s.then != nil {
 		s.then(claimed)
 	}
 	return claimed, err

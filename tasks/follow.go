@@ -21,12 +21,14 @@ func (m *Manager) follow(ctx context.Context, t Task) *Successor {
 	return m.cfg.Follow(ctx, t)
 }
 
-// followed submits what an ended task named. It may run twice: the id makes it one task.
+// followed submits what an ended task named. It may run twice: the id makes it one task. A kind that this
+// version of the program has not got can never be submitted; it is given up, and the log says so.
 func (m *Manager) followed(ctx context.Context, t Task) error {
 	next := t.Next
 	k, ok := m.cfg.Kinds.get(next.Kind)
 	if !ok {
-		return fmt.Errorf("follow %s: no kind %q is registered", t.ID, next.Kind)
+		m.log.Error("a successor is given up: no such kind is registered", "task", t.ID, "kind", next.Kind)
+		return m.noted(ctx, t)
 	}
 	spec := Task{ID: next.ID, UserID: t.UserID, UserEmail: t.UserEmail, Kind: next.Kind, Name: printable(next.Name, maxName),
 		Args: next.Args, Sealed: next.Sealed, Lane: k.Lane, MaxAttempts: k.Retry.MaxAttempts, Downloadable: k.Downloadable}
@@ -37,7 +39,12 @@ func (m *Manager) followed(ctx context.Context, t Task) error {
 	if err == nil {
 		m.moved(ctx, stored)
 	}
-	_, err = m.cfg.Store.Update(ctx, t, Followed(next.ID))
+	return m.noted(ctx, t)
+}
+
+// noted stores that nothing is left to submit after t.
+func (m *Manager) noted(ctx context.Context, t Task) error {
+	_, err := m.cfg.Store.Update(ctx, t, Followed(t.Next.ID))
 	if errors.Is(err, ErrUnchanged) || errors.Is(err, ErrNotFound) {
 		return nil
 	}

@@ -59,8 +59,8 @@ func (m *Manager) expiresIn(at time.Time) time.Duration {
 	return m.cfg.LeaseTTL - m.cfg.Heartbeat - m.now().Sub(at)
 }
 
-// look is the regular pass over expired leases. On a shared store it also wakes the lanes, for tasks that another
-// process submitted.
+// look is the regular pass over expired leases and the lanes' settings. On a shared store it also wakes the lanes,
+// for tasks that another process submitted.
 func (m *Manager) look(ctx context.Context) {
 	if err := m.rescue(ctx, ""); err != nil && ctx.Err() == nil {
 		m.log.Error("rescue tasks", "err", err)
@@ -68,8 +68,11 @@ func (m *Manager) look(ctx context.Context) {
 	if err := m.catchUp(ctx); err != nil && ctx.Err() == nil {
 		m.log.Error("submit successors", "err", err)
 	}
+	if err := m.refreshLanes(ctx); err != nil && ctx.Err() == nil {
+		m.log.Error("look at the lanes", "err", err)
+	}
 	if _, shared := m.cfg.Store.(Watcher); shared {
-		m.lookAtLanes(ctx)
+		m.wakeLanes()
 	}
 }
 

@@ -20,12 +20,13 @@ type lane struct {
 	name   string
 	wakeup chan struct{} // holds one: there may be work, a slot, or another setting
 
-	mu      sync.Mutex
-	set     Lane
-	rate    *rate.Limiter
-	running int
-	ends    int  // of attempts, stored so far
-	missed  bool // a task that is due found no slot; the next end that is stored may leave one
+	mu        sync.Mutex
+	set       Lane
+	processes int // that share the rate
+	rate      *rate.Limiter
+	running   int
+	ends      int  // of attempts, stored so far
+	missed    bool // a task that is due found no slot; the next end that is stored may leave one
 }
 
 func newLane(set Lane) *lane {
@@ -34,13 +35,18 @@ func newLane(set Lane) *lane {
 	return l
 }
 
-// setting takes in what people have set. A rate is shared evenly by the processes there are.
+// setting takes in what people have set, unless something newer is known. Rate and burst are shared evenly by
+// the processes there are; each may start one at least, so a burst smaller than their number is exceeded.
 func (l *lane) setting(set Lane, processes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if set.Rev < l.set.Rev || l.rate != nil && set == l.set && processes == l.processes {
+		return
+	}
+	l.processes = processes
 	limit, burst := rate.Inf, 0
 	if set.Rate > 0 {
-		limit, burst = rate.Limit(set.Rate/float64(processes)), max(set.Burst, 1)
+		limit, burst = rate.Limit(set.Rate/float64(processes)), max(set.Burst/processes, 1)
 	}
 	if l.rate == nil || l.rate.Limit() == rate.Inf {
 		l.rate = rate.NewLimiter(limit, burst) // begins with its burst
@@ -50,6 +56,13 @@ func (l *lane) setting(set Lane, processes int) {
 	}
 	l.set = set
 	l.wake()
+}
+
+// shared is how many processes there were at the last look.
+func (l *lane) shared() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.processes
 }
 
 func (l *lane) wake() {

@@ -76,7 +76,16 @@ func (m *Manager) SetLane(ctx context.Context, p Person, name string, c LaneChan
 		if err != nil {
 			return l, err
 		}
-		return next, m.refreshLanes(ctx)
+		m.changed(next)
+		return next, nil
+	}
+}
+
+// changed puts a stored setting in force here. The look at the lanes does so too, should this process not
+// live to see that the setting is stored.
+func (m *Manager) changed(set Lane) {
+	if l := m.lanes[set.Name]; l != nil {
+		l.setting(set, l.shared())
 	}
 }
 

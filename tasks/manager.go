@@ -154,11 +154,14 @@ func (m *Manager) Start(ctx context.Context) error {
 		owner = m.Boot()
 	}
 	for _, step := range []func(context.Context) error{
-		m.storeLanes, func(ctx context.Context) error { return m.rescue(ctx, owner) }, m.catchUp,
+		m.storeLanes, func(ctx context.Context) error { return m.rescue(ctx, owner) },
 	} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("start tasks: %w", err)
 		}
+	}
+	if err := m.catchUp(ctx); err != nil { // no reason not to serve
+		m.log.Error("submit successors; they are tried again", "err", err)
 	}
 	fetch, stopFetch := context.WithCancel(context.WithoutCancel(ctx))
 	loops, stopLoops := context.WithCancel(context.WithoutCancel(ctx))

@@ -27,20 +27,26 @@ func (m *Manager) prune(ctx context.Context) {
 
 func (m *Manager) pruneStatus(ctx context.Context, status Status, age time.Duration) error {
 	before := m.now().Add(-age)
+	q := Query{Statuses: []Status{status}, Sort: FirstEndedFirst, Limit: pruneBatch, NoTotal: true}
 	for {
-		page, err := m.cfg.Store.List(ctx, Query{Statuses: []Status{status}, Sort: FirstEndedFirst, Limit: pruneBatch, NoTotal: true})
+		page, err := m.cfg.Store.List(ctx, q)
 		if err != nil {
 			return err
 		}
+		q.Cursor = page.NextCursor
 		for _, t := range page.Items {
-			if !t.EndedAt.Before(before) || t.Next != nil {
+			if !t.EndedAt.Before(before) {
 				return nil // the oldest that ended are first
+			}
+			if t.Next != nil {
+				continue // until its successor is stored
 			}
 			if err := m.forgetTask(ctx, t); err != nil {
 				return err
 			}
+			q.Cursor = "" // the oldest are others now
 		}
-		if len(page.Items) < pruneBatch {
+		if page.NextCursor == "" {
 			return nil
 		}
 		select { // others write meanwhile
