@@ -37,16 +37,6 @@ func (s *Service) SignOutEverywhere(ctx context.Context, userID string) error {
 	return s.EndSessions(ctx, userID, "")
 }
 
-// TokensOf returns a user's API tokens, oldest first.
-func (s *Service) TokensOf(ctx context.Context, userID string) ([]Token, error) {
-	return s.Tokens(ctx, userID)
-}
-
-// RevokeToken ends one of a user's tokens; see [Service.DeleteToken].
-func (s *Service) RevokeToken(ctx context.Context, userID, tokenID string) error {
-	return s.DeleteToken(ctx, userID, tokenID)
-}
-
 // SetWebhook says where to tell of the ends of a user's tasks, and returns a new secret to check the
 // signatures with. It is shown this once. An empty address ends the telling.
 func (s *Service) SetWebhook(ctx context.Context, userID, address string) (secret string, err error) {

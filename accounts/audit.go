@@ -21,6 +21,7 @@ const (
 	ActUserAdded         = "user-added"
 	ActUserDisabled      = "user-disabled"
 	ActUserEnabled       = "user-enabled"
+	ActUserChanged       = "user-changed" // name, or whether an administrator
 	ActTokenCreated      = "token-created"
 	ActTokenRevoked      = "token-revoked"
 	ActWebhookSet        = "webhook-set"
@@ -43,7 +44,7 @@ const (
 // Actions are all values of [AuditEntry.Action], in the order in which people look for them.
 var Actions = []string{
 	ActSignIn, ActSignInFailed, ActSignOut, ActSignOutEverywhere, ActPasswordChanged, ActPasswordReset,
-	ActUserAdded, ActUserDisabled, ActUserEnabled, ActTokenCreated, ActTokenRevoked, ActWebhookSet,
+	ActUserAdded, ActUserDisabled, ActUserEnabled, ActUserChanged, ActTokenCreated, ActTokenRevoked, ActWebhookSet,
 	ActLaneChanged, ActTaskCanceled, ActTaskRetried, ActTaskPrioritized, ActTaskPaused, ActTaskResumed, ActTaskDismissed,
 	ActUploaded, ActSeriesViewed, ActReceiptRead, ActExported, ActDownloaded, ActSeriesDeleted, ActAuditRead,
 }

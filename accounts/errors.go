@@ -10,6 +10,8 @@ var (
 	// ErrBadCredentials: the e-mail address, password or token is wrong, or the account is disabled;
 	// callers cannot tell which.
 	ErrBadCredentials = errors.New("the e-mail address or password is wrong")
+	// ErrLastAdmin: without this administrator the desk would have none.
+	ErrLastAdmin = errors.New("this is the last administrator: make somebody else one first")
 	// ErrSetupToken: the one-time set-up link is not, or no longer, the right one.
 	ErrSetupToken = errors.New("this set-up link is not valid: use the one that the desk printed when it was last started")
 )

@@ -83,10 +83,17 @@ func checkUser(email, name, password string) error {
 	if err := checkEmail(email); err != nil {
 		return err
 	}
+	if err := checkName(name); err != nil {
+		return err
+	}
+	return checkPassword(email, password)
+}
+
+func checkName(name string) error {
 	if !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName {
 		return &InvalidError{"name", fmt.Sprintf("must be text of at most %d characters", maxName)}
 	}
-	return checkPassword(email, password)
+	return nil
 }
 
 func checkEmail(email string) error {

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -123,23 +124,58 @@ func (s *Service) newUser(ctx context.Context, email, name, password string, adm
 	}, nil
 }
 
-// Disable ends an account's right to be used, with its sessions and their streams. Its tasks and images
-// stay. That it is disabled already is no error.
-func (s *Service) Disable(ctx context.Context, userID string) error {
-	err := s.update(ctx, userID, func(u *User) {
-		if !u.Disabled() {
-			u.DisabledAt = millis(s.now())
+// A UserChange is what an administrator changes of an account; nil leaves what is.
+type UserChange struct {
+	Name     *string
+	Admin    *bool
+	Disabled *bool
+}
+
+// ChangeUser changes an account. [ErrLastAdmin] refuses what would leave the desk without an administrator who may use
+// it. Disabling ends the account's sessions and their streams; its tasks and images stay. What is so already is no error.
+func (s *Service) ChangeUser(ctx context.Context, userID string, c UserChange) error {
+	if c.Name != nil {
+		name := strings.TrimSpace(*c.Name)
+		if err := checkName(name); err != nil {
+			return err
 		}
-	})
-	if err != nil {
+		c.Name = &name
+	}
+	if err := s.updateGuarded(ctx, userID, func(u *User) { c.apply(u, millis(s.now())) }); err != nil {
 		return err
 	}
-	return s.EndSessions(ctx, userID, "")
+	if c.Disabled != nil && *c.Disabled {
+		return s.EndSessions(ctx, userID, "")
+	}
+	return nil
+}
+
+func (c UserChange) apply(u *User, now time.Time) {
+	if c.Name != nil {
+		u.Name = *c.Name
+	}
+	if c.Admin != nil {
+		u.Admin = *c.Admin
+	}
+	switch {
+	case c.Disabled == nil:
+	case !*c.Disabled:
+		u.DisabledAt = time.Time{}
+	case !u.Disabled():
+		u.DisabledAt = now
+	}
+}
+
+// Disable ends an account's right to be used; see [Service.ChangeUser].
+func (s *Service) Disable(ctx context.Context, userID string) error {
+	yes := true
+	return s.ChangeUser(ctx, userID, UserChange{Disabled: &yes})
 }
 
 // Enable lets a disabled account be used again.
 func (s *Service) Enable(ctx context.Context, userID string) error {
-	return s.update(ctx, userID, func(u *User) { u.DisabledAt = time.Time{} })
+	no := false
+	return s.ChangeUser(ctx, userID, UserChange{Disabled: &no})
 }
 
 // ChangePassword replaces the password of somebody who knows the old one, and ends all their sessions but
@@ -176,6 +212,47 @@ func (s *Service) update(ctx context.Context, userID string, change func(*User))
 	change(&u)
 	defer s.watch.look()
 	return s.store.UpdateUser(ctx, u)
+}
+
+// updateGuarded changes an account unless that would leave no administrator. It looks before and, because another process
+// may have done the same meanwhile, after the write, and takes it back then: of two at once at most one stays.
+func (s *Service) updateGuarded(ctx context.Context, userID string, change func(*User)) error {
+	s.updates.Lock()
+	defer s.updates.Unlock()
+	was, err := s.store.User(ctx, userID)
+	if err != nil {
+		return err
+	}
+	u := was
+	change(&u)
+	defer s.watch.look()
+	if !inCharge(was) || inCharge(u) {
+		return s.store.UpdateUser(ctx, u)
+	}
+	if err := s.anotherAdmin(ctx, userID); err != nil {
+		return err
+	}
+	if err := s.store.UpdateUser(ctx, u); err != nil {
+		return err
+	}
+	if err := s.anotherAdmin(ctx, userID); err != nil {
+		return errors.Join(err, s.store.UpdateUser(context.WithoutCancel(ctx), was))
+	}
+	return nil
+}
+
+func inCharge(u User) bool { return u.Admin && !u.Disabled() }
+
+// anotherAdmin is [ErrLastAdmin] when nobody but the user is in charge.
+func (s *Service) anotherAdmin(ctx context.Context, userID string) error {
+	all, err := s.store.Users(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(u User) bool { return u.ID != userID && inCharge(u) }) {
+		return ErrLastAdmin
+	}
+	return nil
 }
 
 // EndSessions signs a user out everywhere, with the streams of those sessions, but for the session whose

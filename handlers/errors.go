@@ -80,6 +80,7 @@ var meanings = []meaning{
 	{is: accounts.ErrBadCredentials, status: 401, detail: "The e-mail address or password is wrong."},
 	{is: accounts.ErrSetupToken, status: 403, detail: "This set-up link is not valid. Use the one that the desk printed when it was last started."},
 	{is: accounts.ErrNotFirst, status: 409, detail: "The desk already has an account. Sign in."},
+	{is: accounts.ErrLastAdmin, status: 409, detail: "This is the last administrator. Make somebody else one first."},
 	{is: accounts.ErrEmailTaken, status: 422, detail: "belongs to another account", field: "email"},
 	{is: syscall.ENOSPC, status: 507, detail: "There is no room left on the disk. Nothing of this was kept."},
 	{is: context.DeadlineExceeded, status: 503, detail: "This took too long. Try again in a moment."},

@@ -134,6 +134,7 @@ func (s *Server) pageRoutes() []route {
 		{method: "GET", path: views.UsersURL, access: admin, handle: s.usersPage},
 		{method: "POST", path: views.UsersURL, access: admin, handle: s.addUserFromPage},
 		{method: "GET", path: "/users/:userId", access: admin, handle: s.userPage},
+		{method: "POST", path: "/users/:userId", access: admin, handle: s.changeUserFromPage},
 		{method: "POST", path: "/users/:userId/disable", access: admin, handle: s.userAction(s.disableFromPage)},
 		{method: "POST", path: "/users/:userId/enable", access: admin, handle: s.userAction(s.enableFromPage)},
 		{method: "POST", path: "/users/:userId/sign-out-everywhere", access: admin, handle: s.userAction(s.endSessionsOf)},

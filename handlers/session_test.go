@@ -98,8 +98,26 @@ func TestAdministratorsKeepTheAccounts(t *testing.T) {
 	ada.send("GET", "/api/me", cookie(ada.cookie)).problem(http.StatusUnauthorized)
 	root.api("PATCH", "/api/users/"+nowhere, jsonBody(map[string]bool{"disabled": true})).problem(http.StatusNotFound)
 	root.api("PATCH", "/api/users/"+ada.user.ID, jsonBody(map[string]any{})).refuses("disabled")
-	// Threat: the last administrator locks everybody out.
 	root.api("DELETE", "/api/users/"+root.user.ID).refuses("userId")
+	root.api("PATCH", "/api/users/"+root.user.ID, jsonBody(fields{"admin": false})).refuses("admin")
+	var is struct {
+		Name  string
+		Admin bool
+	}
+	root.api("PATCH", "/api/users/"+ada.user.ID, jsonBody(fields{"name": " Ada ", "admin": true})).wants(http.StatusOK).json(&is)
+	if is.Name != "Ada" || !is.Admin {
+		t.Errorf("changed to %+v", is)
+	}
+	root.api("PATCH", "/api/users/"+ada.user.ID, jsonBody(fields{"name": strings.Repeat("a", 201)})).refuses("name")
+	ada.api("GET", "/api/users").wants(http.StatusOK)
+	ada.page("GET", "/users").wants(http.StatusSeeOther) // her sessions ended when she was disabled
+	root.page("POST", "/users/"+ada.user.ID, formBody("name", "Countess")).wants(http.StatusSeeOther)
+	ada.api("GET", "/api/users").problem(http.StatusForbidden)
+	root.page("POST", "/users/"+root.user.ID, formBody("name", "Root")).wants(http.StatusSeeOther)
+	root.api("GET", "/api/users").wants(http.StatusOK)
+	if did, _ := root.actions("&action=user-changed"); len(did) != 5 {
+		t.Errorf("%d changes stand in the log", len(did))
+	}
 }
 
 func TestTheDeskTellsHowItIs(t *testing.T) {

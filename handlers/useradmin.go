@@ -66,7 +66,7 @@ func (s *Server) listUserTokens(c echo.Context) error {
 	if err := s.knownUser(c, userID); err != nil {
 		return err
 	}
-	tokens, err := s.cfg.Accounts.TokensOf(c.Request().Context(), userID)
+	tokens, err := s.cfg.Accounts.Tokens(c.Request().Context(), userID)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *Server) revoke(c echo.Context, userID string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Accounts.RevokeToken(c.Request().Context(), userID, tokenID); err != nil {
+	if err := s.cfg.Accounts.DeleteToken(c.Request().Context(), userID, tokenID); err != nil {
 		return err
 	}
 	s.audit(c, accounts.ActTokenRevoked, tokenID, "")

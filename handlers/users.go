@@ -51,22 +51,24 @@ func (s *Server) createUser(c echo.Context) error {
 	return sendJSON(c, http.StatusCreated, newUserJSON(u))
 }
 
-// changeUser disables an account or lets it be used again.
+// changeUser changes what is given of an account: its name, whether it is an administrator's, whether it may be used.
 func (s *Server) changeUser(c echo.Context) error {
-	var change struct {
-		Disabled *bool `json:"disabled"`
+	var given struct {
+		Name     *string `json:"name"`
+		Admin    *bool   `json:"admin"`
+		Disabled *bool   `json:"disabled"`
 	}
 	userID, err := id(c, "userId")
 	if err != nil {
 		return err
 	}
-	if err := decodeJSON(c, &change); err != nil {
+	if err := decodeJSON(c, &given); err != nil {
 		return err
 	}
-	if change.Disabled == nil {
-		return invalid("disabled", "must be true or false")
+	if given.Name == nil && given.Admin == nil && given.Disabled == nil {
+		return invalid("disabled", "or name or admin must be given: there is nothing to change")
 	}
-	if err := s.setDisabled(c, userID, *change.Disabled); err != nil {
+	if err := s.setUser(c, userID, accounts.UserChange(given)); err != nil {
 		return err
 	}
 	return s.sendUser(c, userID)
@@ -83,25 +85,33 @@ func (s *Server) disableUser(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// setDisabled refuses administrators their own account, so that the last one cannot lock everybody out.
 func (s *Server) setDisabled(c echo.Context, userID string, disabled bool) error {
-	ctx := c.Request().Context()
-	switch {
-	case !disabled:
-		return s.auditUser(c, accounts.ActUserEnabled, userID, s.cfg.Accounts.Enable(ctx, userID))
-	case userID == who(c).ID:
-		return invalid("userId", "must not be your own account")
-	default:
-		return s.auditUser(c, accounts.ActUserDisabled, userID, s.cfg.Accounts.Disable(ctx, userID))
-	}
+	return s.setUser(c, userID, accounts.UserChange{Disabled: &disabled})
 }
 
-// auditUser notes what was done to an account, unless it failed.
-func (s *Server) auditUser(c echo.Context, action, userID string, err error) error {
-	if err == nil {
-		s.audit(c, action, userID, "")
+// setUser changes an account and notes what was changed. Administrators can take neither the right nor the account from
+// themselves: a slip would lock them out.
+func (s *Server) setUser(c echo.Context, userID string, change accounts.UserChange) error {
+	own := userID == who(c).ID
+	if own && change.Disabled != nil && *change.Disabled {
+		return invalid("userId", "must not be your own account")
 	}
-	return err
+	if own && change.Admin != nil && !*change.Admin {
+		return invalid("admin", "must not be taken from your own account: let another administrator do it")
+	}
+	if err := s.cfg.Accounts.ChangeUser(c.Request().Context(), userID, change); err != nil {
+		return err
+	}
+	if change.Disabled != nil {
+		s.audit(c, map[bool]string{true: accounts.ActUserDisabled, false: accounts.ActUserEnabled}[*change.Disabled], userID, "")
+	}
+	if change.Name != nil {
+		s.audit(c, accounts.ActUserChanged, userID, "name")
+	}
+	if change.Admin != nil {
+		s.audit(c, accounts.ActUserChanged, userID, map[bool]string{true: "administrator", false: "no administrator"}[*change.Admin])
+	}
+	return nil
 }
 
 func (s *Server) sendUser(c echo.Context, userID string) error {

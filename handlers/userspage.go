@@ -69,7 +69,7 @@ func (s *Server) showUser(c echo.Context, status int, left views.User) error {
 	if err != nil {
 		return err
 	}
-	tokens, err := s.cfg.Accounts.TokensOf(c.Request().Context(), userID)
+	tokens, err := s.cfg.Accounts.Tokens(c.Request().Context(), userID)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Server) userAction(do func(c echo.Context, userID string) error) echo.H
 			return err
 		}
 		err = do(c, userID)
-		if f, known := faultOf(err); err != nil && known && f.status == http.StatusUnprocessableEntity {
+		if f, known := faultOf(err); err != nil && known && (f.status == http.StatusUnprocessableEntity || f.status == http.StatusConflict) {
 			return s.showUser(c, f.status, views.User{Error: f.text()})
 		}
 		if err != nil {
@@ -95,6 +95,35 @@ func (s *Server) userAction(do func(c echo.Context, userID string) error) echo.H
 		}
 		return seeOther(c, views.UserURL(userID))
 	}
+}
+
+// changeUserFromPage takes the form with name and right, and shows it again with what is wrong.
+func (s *Server) changeUserFromPage(c echo.Context) error {
+	userID, err := id(c, "userId")
+	if err != nil {
+		return err
+	}
+	p, err := form(c)
+	if err != nil {
+		return err
+	}
+	name, admin := p.text("name"), p.flag("admin")
+	if err := p.done(); err != nil {
+		return err
+	}
+	change := accounts.UserChange{Name: &name}
+	if userID != who(c).ID { // one's own has no such box
+		is := admin != nil && *admin
+		change.Admin = &is
+	}
+	err = s.setUser(c, userID, change)
+	if f, known := faultOf(err); err != nil && known && (f.status == http.StatusUnprocessableEntity || f.status == http.StatusConflict) {
+		return s.showUser(c, f.status, views.User{Error: f.text()})
+	}
+	if err != nil {
+		return err
+	}
+	return seeOther(c, views.UserURL(userID))
 }
 
 func (s *Server) disableFromPage(c echo.Context, userID string) error {

@@ -114,7 +114,7 @@ func newAuditRow(e accounts.AuditEntry, now time.Time) AuditRow {
 }
 
 var targetURLs = map[string]func(string) string{
-	accounts.ActUserAdded: UserURL, accounts.ActUserDisabled: UserURL, accounts.ActUserEnabled: UserURL, accounts.ActPasswordReset: UserURL,
+	accounts.ActUserAdded: UserURL, accounts.ActUserDisabled: UserURL, accounts.ActUserEnabled: UserURL, accounts.ActUserChanged: UserURL, accounts.ActPasswordReset: UserURL,
 	accounts.ActTaskCanceled: TaskURL, accounts.ActTaskRetried: TaskURL, accounts.ActTaskPrioritized: TaskURL,
 	accounts.ActReceiptRead: TaskURL, accounts.ActExported: TaskURL, accounts.ActDownloaded: TaskURL, accounts.ActUploaded: TaskURL,
 	accounts.ActSeriesViewed: SeriesURL,
@@ -140,7 +140,7 @@ var actionWords = map[string]string{
 	accounts.ActSignIn: "Signed in", accounts.ActSignInFailed: "Sign-in failed", accounts.ActSignOut: "Signed out",
 	accounts.ActSignOutEverywhere: "Signed out everywhere", accounts.ActPasswordChanged: "Changed the password",
 	accounts.ActPasswordReset: "Reset a password", accounts.ActUserAdded: "Added a user", accounts.ActUserDisabled: "Disabled a user",
-	accounts.ActUserEnabled: "Enabled a user", accounts.ActTokenCreated: "Made a token", accounts.ActTokenRevoked: "Revoked a token",
+	accounts.ActUserEnabled: "Enabled a user", accounts.ActUserChanged: "Changed a user", accounts.ActTokenCreated: "Made a token", accounts.ActTokenRevoked: "Revoked a token",
 	accounts.ActWebhookSet: "Set a webhook", accounts.ActLaneChanged: "Changed a lane", accounts.ActTaskCanceled: "Canceled a task",
 	accounts.ActTaskRetried: "Retried a task", accounts.ActTaskPrioritized: "Moved a task", accounts.ActTaskPaused: "Paused a task",
 	accounts.ActTaskResumed: "Resumed a task", accounts.ActTaskDismissed: "Dismissed a task", accounts.ActSeriesViewed: "Looked at a series",
