@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -28,6 +30,37 @@ func (s *Server) auditMove(c echo.Context, action string, t tasks.Task) {
 	if t.UserID != who(c).ID {
 		s.audit(c, action, t.ID, "")
 	}
+}
+
+// auditReceipt notes that a receipt was read: once for a person, a task and an hour, because its page reads it anew with each
+// filter and each return. What was noted is in memory, so a restart may note it once more.
+func (s *Server) auditReceipt(c echo.Context, taskID string) {
+	if s.receipts.first(who(c).ID+"/"+taskID, s.now().Truncate(time.Hour)) {
+		s.audit(c, accounts.ActReceiptRead, taskID, "")
+	}
+}
+
+const maxReadings = 10_000 // that are remembered; more note some twice
+
+// readings remember what was read in the present hour.
+type readings struct {
+	mu   sync.Mutex
+	hour time.Time
+	seen map[string]bool
+}
+
+// first reports whether this is the first reading of the hour.
+func (r *readings) first(reading string, hour time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.hour.Equal(hour) || len(r.seen) >= maxReadings {
+		r.hour, r.seen = hour, map[string]bool{}
+	}
+	if r.seen[reading] {
+		return false
+	}
+	r.seen[reading] = true
+	return true
 }
 
 // auditExport notes that series go out, how many and how much of them.

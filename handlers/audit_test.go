@@ -38,6 +38,7 @@ func TestWhatPeopleDoStandsInTheAuditLog(t *testing.T) {
 	ada.page("GET", "/library/series/"+series.SeriesID).wants(http.StatusOK)
 	ada.api("GET", "/api/tasks/"+taskID+"/download", header("Range", "bytes=1-")).wants(http.StatusPartialContent)
 	ada.api("GET", "/api/tasks/"+series.TaskID+"/receipt").wants(http.StatusOK)
+	ada.page("GET", "/tasks/"+series.TaskID).wants(http.StatusOK) // reads it again, within the hour
 	ada.api("PUT", "/api/me/webhook", jsonBody(fields{"url": "https://example.org/hook?key=secret"})).wants(http.StatusOK)
 	ada.api("DELETE", "/api/me/webhook").wants(http.StatusNoContent)
 	ada.api("POST", "/api/tokens", jsonBody(fields{"name": "x"})).wants(http.StatusCreated)

@@ -3,6 +3,7 @@ package handlers
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -24,6 +25,9 @@ func (s *Server) submitBulk(c echo.Context) error {
 	}
 	if given.Filter == nil {
 		return invalid("filter", "must be an object: {} for all of your tasks")
+	}
+	if k := given.Filter.Kind; k != "" && !slices.Contains(s.kindNames(), k) {
+		return invalid("filter.kind", mustBe(s.kindNames()))
 	}
 	args, err := given.Filter.args(given.Action)
 	if err != nil {

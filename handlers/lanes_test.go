@@ -238,3 +238,20 @@ func TestACredentialMayAskSoOftenAndNoMore(t *testing.T) {
 	ada.page("GET", "/account").wants(http.StatusTooManyRequests) // and all their sessions are one
 	d.send("GET", "/healthz").wants(http.StatusOK)
 }
+
+// Threat: memory grows with the number of tokens that ever asked, or a credential starts afresh once many others have.
+func TestTheRationBookIsBoundedAndForgetsNobodyWhoHasJustAsked(t *testing.T) {
+	t.Parallel()
+	b := handlers.NewRationBook()
+	if !b.Ask("ada") || b.Ask("ada") {
+		t.Fatal("a ration of one is not one")
+	}
+	b.AskAs(handlers.MaxRemembered / 2)
+	if b.Ask("ada") {
+		t.Error("others' asking gave a credential a new ration")
+	}
+	b.AskAs(3 * handlers.MaxRemembered)
+	if n := b.Size(); n > handlers.MaxRemembered {
+		t.Errorf("%d credentials are remembered", n)
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"filmroom/tasks"
 )
 
 // params reads named values strictly: what is wrong and what nobody asked for is collected, and reported
@@ -156,6 +158,11 @@ func someOf[T ~string](p *params, name string, allowed ...T) []T {
 	}
 	return chosen
 }
+
+// kind is a kind of task that this desk knows, "" when it does not stand.
+func (s *Server) kind(p *params) string { return oneOf(p, "kind", s.kindNames()...) }
+
+func (s *Server) kindNames() []string { return append(s.cfg.Tasks.KindNames(), tasks.ExternalKind) }
 
 func mustBe[T ~string](allowed []T) string {
 	words := make([]string, len(allowed))

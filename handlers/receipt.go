@@ -11,7 +11,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"filmroom/accounts"
 	"filmroom/imaging"
 )
 
@@ -48,7 +47,7 @@ func (s *Server) receipt(c echo.Context) error {
 	} else {
 		asFile(c, "application/jsonl; charset=utf-8", "receipt-"+taskID+".jsonl")
 	}
-	s.audit(c, accounts.ActReceiptRead, taskID, "")
+	s.auditReceipt(c, taskID)
 	c.Response().WriteHeader(http.StatusOK)
 	return s.sendReceipt(ctx, q, first, out)
 }

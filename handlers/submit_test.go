@@ -324,6 +324,9 @@ func TestAnActionOnManyReachesOnesOwnAndCanBeUndone(t *testing.T) {
 	}
 	root.api("POST", "/api/tasks/bulk", jsonBody(fields{"action": "destroy", "filter": fields{}})).refuses("action")
 	root.api("POST", "/api/tasks/bulk", jsonBody(fields{"action": "cancel"})).refuses("filter")
+	root.api("POST", "/api/tasks/bulk", jsonBody(fields{"action": "cancel", "filter": fields{"kind": "nonsense"}})).refuses("filter.kind")
+	root.api("GET", "/api/tasks?kind=nonsense").refuses("kind")
+	root.api("GET", "/api/tasks?kind=external&limit=0").wants(http.StatusOK)
 	root.api("POST", "/api/tasks/bulk", jsonBody(fields{"action": "cancel", "filter": fields{"status": []string{"gone"}}})).refuses("filter.status")
 	a := root.page("POST", "/bulk", htmx, formBody("action", "cancel", "status", "queued", "view", "queued")).wants(http.StatusOK)
 	if !strings.Contains(string(a.body), "Undo") || a.response.Header.Get("HX-Push-Url") != "/?status=queued" {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"filmroom/accounts"
 	"filmroom/imaging"
 	"filmroom/tasks"
 	"filmroom/views"
@@ -44,7 +43,7 @@ func (s *Server) showTask(c echo.Context, taskID string, f views.ReceiptFilter) 
 		if parts.Receipt, err = s.receiptOf(ctx, t.ID, f); err != nil {
 			return err
 		}
-		s.audit(c, accounts.ActReceiptRead, t.ID, "")
+		s.auditReceipt(c, t.ID)
 	}
 	return s.render(c, http.StatusOK, views.TaskPage(views.NewTask(s.frame(c), t, parts)))
 }
@@ -132,7 +131,7 @@ func (s *Server) receiptPart(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	s.audit(c, accounts.ActReceiptRead, taskID, "")
+	s.auditReceipt(c, taskID)
 	if more {
 		return s.render(c, http.StatusOK, views.ReceiptRows(*r))
 	}

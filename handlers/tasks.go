@@ -48,7 +48,7 @@ func (s *Server) listTasks(c echo.Context) error {
 func (s *Server) taskQuery(c echo.Context) (tasks.Query, error) {
 	p := query(c)
 	q := tasks.Query{
-		Statuses: someOf(p, "status", tasks.Statuses...), Kind: p.text("kind"), Lane: p.text("lane"),
+		Statuses: someOf(p, "status", tasks.Statuses...), Kind: s.kind(p), Lane: p.text("lane"),
 		Words: tasks.Words(p.text("q")), From: p.moment("from"), To: p.moment("to"), Dismissed: p.flag("dismissed"),
 		Sort:  oneOf(p, "sort", tasks.NewestFirst, tasks.OldestFirst, tasks.LastEndedFirst, tasks.FirstEndedFirst),
 		Limit: p.integer("limit", defaultLimit, 0, maxLimit), Cursor: p.text("cursor"),

@@ -14,6 +14,9 @@ func (m *Manager) Kind(name string) (Kind, bool) {
 	return *k, true
 }
 
+// KindNames are the names of all registered kinds, sorted.
+func (m *Manager) KindNames() []string { return m.cfg.Kinds.Names() }
+
 // DirectKinds are the names of the kinds that people may submit themselves, sorted; see [Kind].
 func (m *Manager) DirectKinds() []string {
 	return slices.DeleteFunc(m.cfg.Kinds.Names(), func(name string) bool {
