@@ -3,16 +3,12 @@ package handlers
 import (
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"filmroom/accounts"
 	"filmroom/imaging"
-	"filmroom/views"
 )
 
 // exportRequest is an imaging.ExportRequest as JSON.
@@ -76,47 +72,4 @@ func (s *Server) mapping(c echo.Context) error {
 	}
 	lines.Flush()
 	return lines.Error()
-}
-
-// postedOptions reads from the dialog's form what is asked for beyond the profile.
-func postedOptions(posted *params, request *imaging.ExportRequest) {
-	request.Options, request.Blackout = map[string]json.RawMessage{}, map[string][][]int{}
-	for _, option := range append(posted.texts("options"), posted.text("dates")) {
-		if option != "" {
-			request.Options[option] = json.RawMessage("true")
-		}
-	}
-	for _, seriesID := range request.SeriesIDs {
-		if typed := strings.TrimSpace(posted.text(views.PaintField(seriesID))); typed != "" {
-			request.Blackout[seriesID] = rectanglesOf(typed)
-		}
-	}
-}
-
-// rectanglesOf reads "x y width height; x y width height". What is no number makes a rectangle too few numbers, which the
-// desk refuses with what would be right.
-func rectanglesOf(typed string) [][]int {
-	var all [][]int
-	for text := range strings.SplitSeq(strings.TrimRight(typed, "; "), ";") {
-		var r []int
-		for _, field := range strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == ',' }) {
-			n, err := strconv.Atoi(field)
-			if err != nil {
-				r = nil
-				break
-			}
-			r = append(r, n)
-		}
-		all = append(all, r)
-	}
-	return all
-}
-
-// rectangleText is what rectanglesOf reads.
-func rectangleText(all [][]int) string {
-	texts := make([]string, len(all))
-	for i, r := range all {
-		texts[i] = strings.Trim(fmt.Sprint(r), "[]")
-	}
-	return strings.Join(texts, "; ")
 }

@@ -143,7 +143,8 @@ func TestTheDialogOffersWhatTheAPIDoes(t *testing.T) {
 	ada := setup(t).person("ada@example.org")
 	series := ada.study()
 	a := ada.page("POST", "/exports", formBody("seriesIds", series.SeriesID, "profile", "basic", "name", "trial", "options", "cleanDescriptors", "options", "emptyTimes",
-		"dates", "retainFullDates", "pseudonymPrefix", "T-", "key", "trial-a", "blackout."+series.SeriesID, "0 0 4 2; 1, 1, 2 2;")).wants(http.StatusSeeOther)
+		"dates", "retainFullDates", "pseudonymPrefix", "T-", "key", "trial-a", "blackout."+series.SeriesID+".x", "0", "blackout."+series.SeriesID+".y", "0", "blackout."+series.SeriesID+".width", "4", "blackout."+series.SeriesID+".height", "2",
+		"blackout."+series.SeriesID+".x", "", "blackout."+series.SeriesID+".y", "", "blackout."+series.SeriesID+".width", "", "blackout."+series.SeriesID+".height", "")).wants(http.StatusSeeOther)
 	taskID := strings.TrimPrefix(a.response.Header.Get("Location"), "/tasks/")
 	for name, d := range ada.images(taskID) {
 		if valueOf(d, tag.StudyDate) != series.StudyDate || valueOf(d, tag.StudyTime) != "" || !strings.HasPrefix(valueOf(d, tag.PatientID), "T-") ||
@@ -152,10 +153,60 @@ func TestTheDialogOffersWhatTheAPIDoes(t *testing.T) {
 		}
 	}
 	again := ada.page("POST", "/exports", formBody("seriesIds", series.SeriesID, "profile", "basic", "name", "trial", "options", "retainDevice",
-		"dates", "shiftDates", "key", "trial-a", "blackout."+series.SeriesID, "here")).wants(http.StatusUnprocessableEntity)
-	for _, kept := range []string{`value="trial-a"`, `value="shiftDates" selected`, `value="retainDevice" checked`, "a rectangle is [x, y, width, height]"} {
+		"dates", "shiftDates", "key", "trial-a", "blackout."+series.SeriesID+".x", "7", "blackout."+series.SeriesID+".y", "here")).wants(http.StatusUnprocessableEntity)
+	for _, kept := range []string{`value="trial-a"`, `value="shiftDates" selected`, `value="retainDevice" checked`, "A rectangle is [x, y, width, height]", `value="here"`, "Nothing was taken out"} {
 		if !bytes.Contains(again.body, []byte(kept)) {
 			t.Errorf("the dialog comes back without %s", kept)
 		}
+	}
+}
+
+func TestADryRunFollowsTheDialog(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ada := d.person("ada@example.org")
+	series := ada.study()
+	form := func(more ...string) edit {
+		return formBody(append([]string{"seriesIds", series.SeriesID, "profile", "basic", "name", "trial", "shown", ""}, more...)...)
+	}
+	live := func(status int, more ...string) string {
+		return string(ada.page("POST", "/library/dry-run", form(more...), htmx).wants(status).body)
+	}
+	has := func(what, body string, parts ...string) {
+		t.Helper()
+		for _, part := range parts {
+			if !strings.Contains(body, part) {
+				t.Errorf("%s: there is no %s in\n%s", what, part, body)
+			}
+		}
+	}
+	plain := live(http.StatusOK)
+	has("as it is", plain, "P0001", "Study Date", "pseudonymised", "without a key the take-out makes others", `hx-target="#take-out-sample"`)
+	if strings.Contains(plain, "<form") || strings.Contains(plain, `name="options"`) {
+		t.Error("a dry run touches what somebody types into")
+	}
+	has("with a prefix and a key", live(http.StatusOK, "pseudonymPrefix", "TRIAL-", "key", "a"), "TRIAL-", "those that leave under this key")
+	kept := live(http.StatusOK, "dates", "retainFullDates")
+	has("with dates", kept, `<span class="secondary">kept</span>`)
+	for field, more := range map[string][]string{
+		"options": {"options", "emptyTimes"}, "pseudonymPrefix": {"pseudonymPrefix", "^"}, "key": {"key", " a"},
+		"blackout": {"blackout." + series.SeriesID + ".x", "5"}, "head": {"profile", "x"},
+	} {
+		request := form(more...)
+		if field == "head" {
+			request = formBody("seriesIds", series.SeriesID, "profile", "x")
+		}
+		body := string(ada.page("POST", "/library/dry-run", request, htmx).wants(http.StatusUnprocessableEntity).body)
+		_, place, _ := strings.Cut(body, `id="take-out-error-`+field+`"`)
+		if place, _, _ = strings.Cut(place, "</p>"); !strings.Contains(place, "<span>") {
+			t.Errorf("%s: nothing is said in its place: %s", field, body)
+		}
+		has(field, body, "Nothing can be shown until")
+	}
+	page := string(ada.page("POST", "/library/dry-run", form("dates", "shiftDates", "options", "retainDevice")).wants(http.StatusOK).body)
+	has("without scripts", page, "<title>", `value="shiftDates" selected`, `value="retainDevice" checked`, `value="trial"`, "What will leave")
+	d.person("bob@example.org").page("POST", "/library/dry-run", form()).wants(http.StatusNotFound)
+	if log := d.log.String(); strings.Contains(log, series.PatientName) {
+		t.Error("the log names a patient")
 	}
 }

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -16,7 +15,7 @@ import (
 
 const (
 	libraryRows = 100  // series on a page of the library
-	maxTakeOut  = 1000 // series in the dialog that takes out
+	maxChosen   = 1000 // series that a dialog of the library takes
 )
 
 func (s *Server) libraryPage(c echo.Context) error { return s.showLibrary(c, query(c)) }
@@ -79,109 +78,6 @@ func (s *Server) seriesPage(c echo.Context) error {
 	}
 	s.audit(c, accounts.ActSeriesViewed, series.ID, "")
 	return s.render(c, http.StatusOK, views.SeriesPage(views.NewSeriesView(s.frame(c), series)))
-}
-
-// takeOutDialog asks how the chosen series should go out.
-func (s *Server) takeOutDialog(c echo.Context) error {
-	posted, err := form(c)
-	if err != nil {
-		return err
-	}
-	ids := posted.texts("seriesIds")
-	if err := posted.done(); err != nil {
-		return err
-	}
-	dialog, err := s.newTakeOut(c, ids)
-	if err != nil {
-		return err
-	}
-	return s.showTakeOut(c, http.StatusOK, dialog)
-}
-
-// newTakeOut makes the dialog for series that are all the person's own. The table of tags is an extra: where it cannot be
-// made, the dialog comes without it.
-func (s *Server) newTakeOut(c echo.Context, ids []string) (views.TakeOut, error) {
-	ctx, p := c.Request().Context(), who(c).person()
-	if len(ids) > maxTakeOut {
-		return views.TakeOut{}, invalid("seriesIds", "must be 1,000 series at most")
-	}
-	var chosen []imaging.Series
-	for _, seriesID := range ids {
-		series, err := s.cfg.Desk.Series(ctx, p, seriesID)
-		if err != nil {
-			return views.TakeOut{}, err
-		}
-		chosen = append(chosen, series)
-	}
-	dialog := views.NewTakeOut(s.frame(c), chosen)
-	if len(chosen) == 0 {
-		return dialog, nil
-	}
-	changes, err := s.cfg.Desk.Compare(ctx, p, chosen[0].ID, imaging.ExportRequest{SeriesIDs: ids, Profile: "basic"})
-	if err != nil {
-		s.log.WarnContext(ctx, "no table of tags for a take-out", "requestId", requestID(c), "error", err)
-	}
-	for _, x := range changes {
-		dialog.Sample = append(dialog.Sample, views.TagChange{Tag: x.Tag, Name: x.Name, Before: x.Before, After: x.After, Gone: x.Gone})
-	}
-	return dialog, nil
-}
-
-func (s *Server) showTakeOut(c echo.Context, status int, dialog views.TakeOut) error {
-	if isPartial(c) {
-		return s.render(c, status, views.TakeOutDialog(dialog))
-	}
-	return s.render(c, status, views.TakeOutPage(dialog))
-}
-
-// takeOut begins an export. One that is refused comes back as the dialog, with what was chosen and why.
-func (s *Server) takeOut(c echo.Context) error {
-	posted, err := form(c)
-	if err != nil {
-		return err
-	}
-	request := imaging.ExportRequest{SeriesIDs: posted.texts("seriesIds"), Profile: posted.text("profile"), Name: posted.text("name"),
-		PixelsReviewed: posted.texts("pixelsReviewed"), PseudonymPrefix: posted.text("pseudonymPrefix"), Key: posted.text("key")}
-	postedOptions(posted, &request)
-	if err := posted.done(); err != nil {
-		return err
-	}
-	t, err := s.cfg.Desk.Export(c.Request().Context(), who(c).person(), request)
-	if wrong, ok := errors.AsType[imaging.FieldErrors](err); ok {
-		return s.refuseTakeOut(c, request, wrong)
-	}
-	if err != nil {
-		return err
-	}
-	s.auditExport(c, t.ID, len(request.SeriesIDs), request.Profile)
-	if isPartial(c) {
-		c.Response().Header().Set("HX-Redirect", views.TaskURL(t.ID))
-		return c.NoContent(http.StatusOK)
-	}
-	return seeOther(c, views.TaskURL(t.ID))
-}
-
-func (s *Server) refuseTakeOut(c echo.Context, request imaging.ExportRequest, wrong imaging.FieldErrors) error {
-	dialog, err := s.newTakeOut(c, request.SeriesIDs)
-	if err != nil {
-		return err
-	}
-	f, _ := faultOf(wrong)
-	dialog.Error, dialog.Name, dialog.Prefix, dialog.Key = f.text(), request.Name, request.PseudonymPrefix, request.Key
-	for option := range request.Options {
-		if option == "shiftDates" || option == "retainFullDates" {
-			dialog.Dates = option
-		} else {
-			dialog.Kept[option] = true
-		}
-	}
-	for seriesID, list := range request.Blackout {
-		dialog.Painted[seriesID] = rectangleText(list)
-	}
-	for _, seriesID := range request.PixelsReviewed {
-		dialog.Looked[seriesID] = true
-	}
-	return s.showTakeOut(c, f.status, dialog)
 }
 
 // bringInSample brings in a synthetic study, for who has no images at hand.

@@ -134,7 +134,7 @@ func TestTheLibraryIsSearchedAndTakenOutFromByForms(t *testing.T) {
 	ada.page("POST", "/library/take-out", htmx, formBody("seriesIds", series.SeriesID)).wants(http.StatusOK).shows("take-out", "before and after")
 	ada.page("POST", "/library/take-out", formBody("seriesIds", series.SeriesID)).wants(http.StatusOK).shows("<!doctype html>", "take-out")
 	ada.page("POST", "/exports", htmx, formBody("seriesIds", series.SeriesID, "profile", "odd", "name", "trial <A>")).
-		wants(http.StatusUnprocessableEntity).shows("Profile", "trial &lt;A&gt;", series.SeriesID)
+		wants(http.StatusUnprocessableEntity).shows("Unknown profile: use basic", "trial &lt;A&gt;", series.SeriesID)
 	a := ada.page("POST", "/exports", htmx, formBody("seriesIds", series.SeriesID, "profile", "basic", "name", "trial A")).wants(http.StatusOK)
 	if where := a.response.Header.Get("HX-Redirect"); !strings.HasPrefix(where, "/tasks/") {
 		t.Errorf("taking out leads to %q", where)

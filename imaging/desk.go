@@ -49,6 +49,8 @@ type Desk struct {
 
 	checkpointEvery int64 // rows of an import between two checkpoints
 	sealer          *sealer
+	identities      *identities
+	known           studyCache
 	tasks           *tasks.Manager
 
 	libraries sync.Map // user id -> library id
@@ -67,11 +69,12 @@ func New(cfg Config) (*Desk, error) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	room := newRoom(cfg.DataDir, cfg.Limits.MinFree)
-	var errs [4]error
+	var errs [5]error
 	d.files, errs[0] = openFiles(filepath.Join(cfg.DataDir, "files"), room, cfg.Now)
 	d.staging, errs[1] = openStaging(filepath.Join(cfg.DataDir, "staging"), room)
 	d.previews, errs[2] = openPreviews(filepath.Join(cfg.DataDir, "previews"), cfg.PreviewCache, cfg.Workers)
 	d.sealer, errs[3] = newSealer(cfg.Key)
+	d.identities, errs[4] = openIdentities(filepath.Join(cfg.DataDir, "identities"), d.sealer, room)
 	return d, errors.Join(append(errs[:], syncPath(cfg.DataDir))...)
 }
 
@@ -156,7 +159,7 @@ func (d *Desk) sweep(ctx context.Context) {
 	if removed > 0 {
 		d.log.Info("removed files that nothing refers to", "files", removed)
 	}
-	err = errors.Join(err, d.sweepStaging(ctx), d.previews.trim())
+	err = errors.Join(err, d.sweepStaging(ctx), d.identities.sweep(ctx, d.needsInput), d.previews.trim())
 	if err != nil && ctx.Err() == nil {
 		d.log.Error("sweep of the data directory", "err", err)
 	}

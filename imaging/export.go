@@ -62,27 +62,7 @@ func (d *Desk) Export(ctx context.Context, p tasks.Person, request ExportRequest
 // pseudonyms and offsets of dates are fixed here. [FieldErrors] name all that is wrong with the request;
 // [ErrNotFound]: a series is not in the person's library.
 func (d *Desk) ExportSpec(ctx context.Context, p tasks.Person, request ExportRequest) (tasks.Spec, error) {
-	_, wrong := planOf(request)
-	series := slices.Compact(slices.Sorted(slices.Values(request.SeriesIDs)))
-	if len(series) == 0 {
-		wrong.add("seriesIds", "nothing is selected")
-	}
-	if len(series) > maxSeries {
-		wrong.add("seriesIds", fmt.Sprintf("one export takes at most %d series", maxSeries))
-	}
-	if len(request.Name) > maxExportName {
-		wrong.add("name", fmt.Sprintf("at most %d bytes", maxExportName))
-	}
-	wrong = append(wrong, checkBlackout(request.Blackout, series)...)
-	wrong = append(wrong, checkKey(request.Key)...)
-	if err := wrong.orNil(); err != nil {
-		return tasks.Spec{}, err
-	}
-	all, err := d.chosen(ctx, p, series)
-	if err != nil {
-		return tasks.Spec{}, err
-	}
-	hidden, err := d.secretFor(p, request, all)
+	_, all, hidden, err := d.order(ctx, p, request)
 	if err != nil {
 		return tasks.Spec{}, err
 	}
@@ -100,6 +80,32 @@ func (d *Desk) ExportSpec(ctx context.Context, p tasks.Person, request ExportReq
 		return tasks.Spec{}, err
 	}
 	return tasks.Spec{ID: id, Kind: exportKindName, Name: exportName(args), Args: args, Sealed: sealed, LockKey: lockKey(p, args.Key)}, nil
+}
+
+// order checks a request: how it is to be carried out, the series in the order in which they leave, and what
+// nobody may read.
+func (d *Desk) order(ctx context.Context, p tasks.Person, request ExportRequest) (plan *deid.Plan, all []Series, hidden *secret, err error) {
+	plan, wrong := planOf(request)
+	series := slices.Compact(slices.Sorted(slices.Values(request.SeriesIDs)))
+	if len(series) == 0 {
+		wrong.add("seriesIds", "nothing is selected")
+	}
+	if len(series) > maxSeries {
+		wrong.add("seriesIds", fmt.Sprintf("one export takes at most %d series", maxSeries))
+	}
+	if len(request.Name) > maxExportName {
+		wrong.add("name", fmt.Sprintf("at most %d bytes", maxExportName))
+	}
+	wrong = append(wrong, checkBlackout(request.Blackout, series)...)
+	wrong = append(wrong, checkKey(request.Key)...)
+	if err := wrong.orNil(); err != nil {
+		return nil, nil, nil, err
+	}
+	if all, err = d.chosen(ctx, p, series); err != nil {
+		return nil, nil, nil, err
+	}
+	hidden, err = d.secretFor(p, request, all)
+	return plan, all, hidden, err
 }
 
 const maxExportName = 200

@@ -27,10 +27,24 @@ type ExportResult struct {
 func (d *Desk) exportKind() tasks.Kind {
 	return tasks.Define(tasks.Kind{
 		Name: exportKindName, Lane: exportKindName, Retry: attempts, Rerunnable: true, Downloadable: "application/zip",
+		Ended: func(_ context.Context, t tasks.Task) {
+			if t.Status == tasks.StatusFinished { // the others may be retried
+				d.forgetIdentities(t)
+			}
+		},
+		Pruned: func(_ context.Context, t tasks.Task) { d.forgetIdentities(t) },
 	}, d.runExport)
 }
 
-// runExport writes the archive. It may run again after a crash: what decides its bytes was fixed at submit.
+func (d *Desk) forgetIdentities(t tasks.Task) {
+	if err := d.identities.remove(t.ID); err != nil {
+		d.log.Warn("sealed identities were left behind until the next sweep", "task", t.ID, "err", err)
+	}
+}
+
+// runExport writes the archive. It may run again after a crash: what decides its bytes was fixed at submit, but
+// for what the studies say of their patients, which the first attempt fixes before it writes anything. What is
+// deleted from the library before its turn comes is left out and listed.
 func (d *Desk) runExport(ctx context.Context, args exportArgs, r *tasks.Run) (tasks.Done, error) {
 	x, err := d.newExporter(ctx, args, r)
 	if err == nil {
@@ -54,6 +68,7 @@ type exporter struct {
 	task    *tasks.Run
 	plan    *deid.Plan
 	hidden  *secret
+	studies *studies
 	library string
 	packing *packing // made once there is something to write
 
@@ -82,14 +97,19 @@ func (d *Desk) newExporter(ctx context.Context, args exportArgs, r *tasks.Run) (
 // An item is one image on its way out.
 type item struct {
 	path     string // in the archive
-	series   Series
-	instance Instance
+	series   *chosen
+	instance Instance // none when it was deleted
+	deleted  bool
 	reviewed bool
 	blackout []image.Rectangle
 	study    *study
 }
 
 func (x *exporter) run(ctx context.Context, args exportArgs) (err error) {
+	if x.studies, err = x.openStudies(ctx); err != nil {
+		return err
+	}
+	defer x.studies.close()
 	out, err := x.task.CreateFile(fileName(args.Name, x.task.Task().CreatedAt))
 	if err != nil {
 		return err
@@ -115,46 +135,57 @@ func (x *exporter) run(ctx context.Context, args exportArgs) (err error) {
 	return x.packing.finish(x.summary)
 }
 
+// openStudies opens what the first attempt found out of the patients, or finds it out.
+func (x *exporter) openStudies(ctx context.Context) (*studies, error) {
+	t := x.task.Task()
+	kept, err := x.desk.identities.open(t.ID)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return kept, err
+	}
+	if err := x.task.Phase(ctx, "reading"); err != nil {
+		return nil, err
+	}
+	if err := x.desk.identities.write(t, x.readStudies(ctx)); err != nil {
+		return nil, err
+	}
+	return x.desk.identities.open(t.ID)
+}
+
+// readStudies yields each study of the export once; the series of one come together.
+func (x *exporter) readStudies(ctx context.Context) iter.Seq2[*study, error] {
+	return func(yield func(*study, error) bool) {
+		for i, s := range x.hidden.Series {
+			if i > 0 && s.StudyUID == x.hidden.Series[i-1].StudyUID {
+				continue
+			}
+			x.task.Progress("Reading whose images they are", int64(i), int64(len(x.hidden.Series)))
+			if !yield(x.desk.study(ctx, x.library, s.StudyUID, x.task.Task().CreatedAt)) {
+				return
+			}
+		}
+	}
+}
+
 // nothing says why there is no archive.
 func (x *exporter) nothing() string {
-	if x.next == 0 {
-		return "The series are no longer in the library, so there is nothing to export."
-	}
 	return fmt.Sprintf("None of the %s images could be exported. Most of them: %s. The receipt says why for each.", thousands(x.next), x.summary.mainReason())
 }
 
 // items yields the images in the order of the archive, with names that carry no identity: patients, studies
-// and series are numbered as they come. Images that came into the library later than the export was asked
-// for are left out, so that a rerun has the same.
+// and series are numbered as they come, whether they are still there or not. Images that came into the library
+// later than the export was asked for are left out, so that a rerun has the same.
 func (x *exporter) items(ctx context.Context, args exportArgs, failure *error) iter.Seq[item] {
 	return func(yield func(item) bool) {
 		var names numbering
-		var of *study // of the series before; those of a study come together
-		for _, id := range args.Series {
-			s, err := x.desk.cfg.Store.Series(ctx, x.library, id)
-			if errors.Is(err, ErrNotFound) {
-				x.task.Log(slog.LevelWarn, "a series is no longer in the library")
-				continue
-			}
-			if err == nil && (of == nil || of.uid != s.StudyUID) {
-				of, err = x.desk.study(ctx, s, x.task.Task().CreatedAt)
-			}
-			folder := names.folder(patientOfSeries(s), s)
-			reviewed, blackout := slices.Contains(args.PixelsReviewed, id), rectangles(args.Blackout[id])
-			n := 0
-			for i, e := range x.desk.instances(ctx, s) {
-				if err = errors.Join(err, e); err != nil {
-					break
-				}
-				if i.AddedAt.After(x.task.Task().CreatedAt) {
-					continue
-				}
-				n++
-				if !yield(item{fmt.Sprintf("%s/IM%06d.dcm", folder, n), s, i, reviewed, blackout, of}) {
-					return
-				}
-			}
+		for i, id := range args.Series {
+			s := &x.hidden.Series[i]
+			of, err := x.studies.of(s.StudyUID)
 			if err != nil {
+				*failure = err
+				return
+			}
+			next := item{series: s, study: of, reviewed: slices.Contains(args.PixelsReviewed, id), blackout: rectangles(args.Blackout[id])}
+			if more, err := x.itemsOf(ctx, id, names.folder(s.Pseudonym, s.StudyUID), next, yield); err != nil || !more {
 				*failure = err
 				return
 			}
@@ -162,22 +193,46 @@ func (x *exporter) items(ctx context.Context, args exportArgs, failure *error) i
 	}
 }
 
+// itemsOf yields the images of a series, those last that it had when the export was asked for and has no more.
+func (x *exporter) itemsOf(ctx context.Context, seriesID, folder string, next item, yield func(item) bool) (more bool, err error) {
+	n := 0
+	give := func(i Instance, deleted bool) bool {
+		n++
+		next.path, next.instance, next.deleted = fmt.Sprintf("%s/IM%06d.dcm", folder, n), i, deleted
+		return yield(next)
+	}
+	for i, err := range x.desk.instances(ctx, Series{ID: seriesID, LibraryID: x.library}) {
+		if err != nil {
+			return false, err
+		}
+		if !i.AddedAt.After(x.task.Task().CreatedAt) && !give(i, false) {
+			return false, nil
+		}
+	}
+	for n < next.series.Images {
+		if !give(Instance{}, true) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // numbering names folders by the order of first appearance.
 type numbering struct {
-	patients map[patient]int
+	patients map[string]int // by whatever tells them apart
 	studies  map[string]int // by patient and study
 	counts   map[string]int // of what is in a folder
 }
 
-func (n *numbering) folder(p patient, s Series) string {
+func (n *numbering) folder(patient, studyUID string) string {
 	if n.counts == nil {
-		n.patients, n.studies, n.counts = map[patient]int{}, map[string]int{}, map[string]int{}
+		n.patients, n.studies, n.counts = map[string]int{}, map[string]int{}, map[string]int{}
 	}
-	if n.patients[p] == 0 {
-		n.patients[p] = len(n.patients) + 1
+	if n.patients[patient] == 0 {
+		n.patients[patient] = len(n.patients) + 1
 	}
-	folder := fmt.Sprintf("P%04d", n.patients[p])
-	study := folder + "\x00" + s.StudyUID
+	folder := fmt.Sprintf("P%04d", n.patients[patient])
+	study := folder + "\x00" + studyUID
 	if n.studies[study] == 0 {
 		n.counts[folder]++
 		n.studies[study] = n.counts[folder]
@@ -187,6 +242,13 @@ func (n *numbering) folder(p patient, s Series) string {
 	return fmt.Sprintf("%s/SE%03d", folder, n.counts[folder])
 }
 
+// Reasons why an image does not leave, besides those of the de-identifier.
+const (
+	anotherPatient   = "it names another patient than its series"
+	deletedMeanwhile = "it was deleted from the library before its turn came"
+	notUnderstood    = "this file could not be understood"
+)
+
 // pack is a worker's turn: it de-identifies an image into a packed one, or says why not.
 func (x *exporter) pack(ctx context.Context, i item) (p packed) {
 	p.item = i
@@ -194,13 +256,17 @@ func (x *exporter) pack(ctx context.Context, i item) (p packed) {
 	defer func() {
 		if recover() != nil {
 			x.desk.log.Error("a file made the de-identifier panic", "stack", string(debug.Stack()))
-			p.reason = "this file could not be understood"
+			p.reason = notUnderstood
 		}
 		if p.err != nil || p.reason != "" {
 			p.drop()
 		}
 	}()
-	if i.study.identity.Crowded() {
+	if i.deleted {
+		p.reason = deletedMeanwhile
+		return p
+	}
+	if i.study.crowded {
 		p.reason = crowded
 		return p
 	}
@@ -219,7 +285,7 @@ func (x *exporter) pack(ctx context.Context, i item) (p packed) {
 	if err == nil {
 		subject, known := x.hidden.subject(patientOfFile(file))
 		if !known {
-			p.reason = "it names another patient than its series"
+			p.reason = anotherPatient
 			return p
 		}
 		subject.Identity, subject.PixelsReviewed, subject.Blackout = i.study.identity, i.reviewed, i.blackout

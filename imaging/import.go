@@ -56,7 +56,8 @@ func (d *Desk) importKind() tasks.Kind {
 	}, d.runImport)
 }
 
-// needsInput reports whether the staged input under a task's id may still be wanted.
+// needsInput reports whether what is kept in files under a task's id, such as its staged input, may still be
+// wanted.
 func (d *Desk) needsInput(ctx context.Context, id string) (bool, error) {
 	if d.staging.isActive(id) {
 		return true, nil

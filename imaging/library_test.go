@@ -83,34 +83,6 @@ func TestAPreviewFollowsASeriesThatGrows(t *testing.T) {
 	}
 }
 
-func TestCompareShowsWhatWouldLeave(t *testing.T) {
-	t.Parallel()
-	d := setup(t)
-	d.bring(study(phantom.Study{Patient: "Secret^Ada"})...)
-	id := d.series(ada)[0].ID
-	rows, err := d.Compare(t.Context(), ada, id, imaging.ExportRequest{Profile: "basic"})
-	check(t, err)
-	by := map[string]imaging.TagChange{}
-	for _, r := range rows {
-		by[r.Tag] = r
-		if strings.Contains(r.After, "Secret") {
-			t.Errorf("%s would leave as %q", r.Name, r.After)
-		}
-	}
-	if len(rows) < 12 {
-		t.Errorf("%d elements are shown, want a dozen", len(rows))
-	}
-	if name := by["(0010,0010)"]; name.Before != "Secret^Ada" || name.After != "P0001" || name.Name != "Patient's Name" || name.Gone {
-		t.Errorf("patient's name: %+v", name)
-	}
-	if modality := by["(0008,0060)"]; modality.Before != "CT" || modality.After != "CT" || modality.Action != "kept" {
-		t.Errorf("modality: %+v", modality)
-	}
-	if _, err := d.Compare(t.Context(), ada, id, imaging.ExportRequest{Profile: "none"}); err == nil {
-		t.Error("a profile that is not carried out was compared")
-	}
-}
-
 func TestHostileTextsOfAnImageAreKeptShort(t *testing.T) {
 	t.Parallel()
 	d := setup(t)

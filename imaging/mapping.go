@@ -64,6 +64,10 @@ func (s *secret) mapping(options []string) func(uid string) string {
 
 // mapping reads the receipt, batch by batch.
 func (d *Desk) mapping(ctx context.Context, taskID string, hidden *secret, mapped func(string) string) iter.Seq2[Mapped, error] {
+	chosen := make(map[string]chosen, len(hidden.Series))
+	for _, s := range hidden.Series {
+		chosen[s.SeriesUID] = s
+	}
 	q := ReceiptQuery{TaskID: taskID, Outcomes: []Outcome{Exported}, After: -1, Limit: batchRows}
 	return func(yield func(Mapped, error) bool) {
 		for {
@@ -73,7 +77,7 @@ func (d *Desk) mapping(ctx context.Context, taskID string, hidden *secret, mappe
 				return
 			}
 			for _, r := range rows {
-				who := hidden.Series[r.SeriesUID]
+				who := chosen[r.SeriesUID]
 				if !yield(Mapped{
 					Name: r.Name, PatientID: who.PatientID, Pseudonym: who.Pseudonym,
 					StudyUID: r.StudyUID, NewStudyUID: mapped(r.StudyUID), SeriesUID: r.SeriesUID, NewSeriesUID: mapped(r.SeriesUID),

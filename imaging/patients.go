@@ -51,18 +51,21 @@ func patientOfFile(f *dicom.File) patient {
 type secret struct {
 	Key      []byte            `json:"key"`      // of new UIDs, and of what follows
 	Patients map[string]string `json:"patients"` // fingerprint of a patient -> pseudonym
-	Series   map[string]whose  `json:"series"`   // by Series Instance UID, for the mapping
+	Series   []chosen          `json:"series"`   // in the order in which they are taken out
 }
 
-// whose says whom a series is about, before and after.
-type whose struct {
+// A chosen series is one as it was at submit: it may be deleted before its turn comes.
+type chosen struct {
+	SeriesUID string `json:"seriesUid"`
+	StudyUID  string `json:"studyUid"`
 	PatientID string `json:"patientId"`
 	Pseudonym string `json:"pseudonym"`
+	Images    int    `json:"images"`
 }
 
 // secretFor fixes what an export must remember.
 func (d *Desk) secretFor(p tasks.Person, request ExportRequest, all []Series) (*secret, error) {
-	hidden := &secret{Key: newKey(), Series: make(map[string]whose, len(all))}
+	hidden := &secret{Key: newKey(), Series: make([]chosen, len(all))}
 	if request.Key != "" {
 		var err error
 		if hidden.Key, err = d.sealer.named(p.UserID, request.Key); err != nil {
@@ -74,8 +77,8 @@ func (d *Desk) secretFor(p tasks.Person, request ExportRequest, all []Series) (*
 		return nil, err
 	}
 	hidden.Patients = patients
-	for _, s := range all {
-		hidden.Series[s.SeriesUID] = whose{s.PatientID, patients[hidden.fingerprint(patientOfSeries(s))]}
+	for i, s := range all {
+		hidden.Series[i] = chosen{s.SeriesUID, s.StudyUID, s.PatientID, patients[hidden.fingerprint(patientOfSeries(s))], s.Instances}
 	}
 	return hidden, nil
 }

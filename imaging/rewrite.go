@@ -172,7 +172,7 @@ func (f *folder) name(w rewritten) (string, error) {
 	key := string(w.who) + "\x00" + w.series.StudyUID + "\x00" + w.series.SeriesUID
 	to := f.series[key]
 	if to == nil {
-		to = &destination{folder: filepath.FromSlash(f.names.folder(w.who, w.series))}
+		to = &destination{folder: filepath.FromSlash(f.names.folder(string(w.who), w.series.StudyUID))}
 		if err := os.MkdirAll(filepath.Join(f.staging, "out", to.folder), 0o700); err != nil {
 			return "", err
 		}

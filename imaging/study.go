@@ -16,26 +16,29 @@ import (
 // may hold in a comment the name that only another one states.
 type study struct {
 	uid      string
-	identity deid.Identity // where it is crowded, nothing of the study can leave
+	identity deid.Identity
+	crowded  bool // it says more than is searched for, so nothing of it can leave
 }
 
 const (
-	crowded    = "its study names more people and numbers than can be searched for"
-	seriesPage = 100
+	// maxIdentityBytes bounds the texts of one study that are searched for, as deid bounds their number.
+	maxIdentityBytes = 1 << 20
+	crowded          = "its study names more people and numbers than can be searched for"
+	seriesPage       = 100
 )
 
 // study reads the headers of a study: those of all its series in the library, whether they are taken out or
-// not, that were there at the given moment. A rerun finds the same, unless a series was deleted meanwhile.
-func (d *Desk) study(ctx context.Context, of Series, at time.Time) (*study, error) {
-	s := &study{uid: of.StudyUID}
-	q := SeriesQuery{LibraryID: of.LibraryID, StudyUID: of.StudyUID, Sort: OldestImported, Limit: seriesPage}
+// not, that were there at the given moment.
+func (d *Desk) study(ctx context.Context, libraryID, uid string, at time.Time) (*study, error) {
+	s := &study{uid: uid}
+	q := SeriesQuery{LibraryID: libraryID, StudyUID: uid, Sort: OldestImported, Limit: seriesPage}
 	for {
 		page, err := d.cfg.Store.ListSeries(ctx, q)
 		if err != nil {
-			return nil, fmt.Errorf("study of series %s: %w", of.ID, err)
+			return nil, fmt.Errorf("list the series of a study: %w", err)
 		}
 		for _, series := range page.Items {
-			if err := d.learn(ctx, s, series, at); err != nil || s.identity.Crowded() {
+			if err := d.learn(ctx, s, series, at); err != nil || s.crowded {
 				return s, err
 			}
 		}
@@ -60,11 +63,21 @@ func (d *Desk) learn(ctx context.Context, s *study, series Series, at time.Time)
 		if err := d.learnFrom(s, i); err != nil {
 			return err
 		}
-		if s.identity.Crowded() {
+		if s.identity.Crowded() || textBytes(&s.identity) > maxIdentityBytes {
+			s.identity, s.crowded = deid.Identity{}, true
 			return nil
 		}
 	}
 	return nil
+}
+
+func textBytes(id *deid.Identity) (n int) {
+	for _, list := range [][]string{id.Names, id.IDs, id.BirthDates} {
+		for _, text := range list {
+			n += len(text)
+		}
+	}
+	return n
 }
 
 // learnFrom adds what one file says. One that cannot be read says nothing here; where it is to leave, that

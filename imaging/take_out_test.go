@@ -405,9 +405,9 @@ func TestSomebodyElsesSeriesDoesNotExist(t *testing.T) {
 	_, found := d.Series(ctx, bob, id)
 	_, listed := d.Instances(ctx, bob, id, nil, 1)
 	_, seen := d.Preview(ctx, bob, id, imaging.PreviewOptions{})
-	_, compared := d.Compare(ctx, bob, id, imaging.ExportRequest{Profile: "basic"})
+	_, tried := d.DryRun(ctx, bob, imaging.ExportRequest{SeriesIDs: []string{id}, Profile: "basic"}, "")
 	for what, err := range map[string]error{
-		"export": exported, "series": found, "instances": listed, "preview": seen, "compare": compared, "delete": d.DeleteSeries(ctx, bob, id),
+		"export": exported, "series": found, "instances": listed, "preview": seen, "dry run": tried, "delete": d.DeleteSeries(ctx, bob, id),
 	} {
 		if !errors.Is(err, imaging.ErrNotFound) {
 			t.Errorf("%s: %v", what, err)

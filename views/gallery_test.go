@@ -83,6 +83,8 @@ func fragments() map[string]templ.Component {
 		"more":     SeriesMore(NewLibrary(galleryFrame(), LibraryQuery{}, imaging.SeriesPage{Items: gallerySeries(), NextCursor: "abc"})),
 		"receipt":  ReceiptSection(*full.Receipt),
 		"dialog":   TakeOutDialog(refusedTakeOut(galleryFrame())),
+		"dry-run":  TakeOutLive(galleryTakeOut(galleryFrame(), gallerySeries())),
+		"dry-fail": TakeOutLive(refusedTakeOut(galleryFrame())),
 		"viewer":   SeriesViewer(NewSeriesRow(hostileSeries()[0], galleryNow)),
 		"previous": SeriesViewer(NewSeriesRow(gallerySeries()[0], galleryNow)),
 	}
@@ -200,18 +202,33 @@ func hostileSeries() []imaging.Series {
 
 func galleryTakeOut(f Frame, s []imaging.Series) TakeOut {
 	d := NewTakeOut(f, s)
-	d.Sample = []TagChange{
+	d.Dry.Sample = []imaging.TagChange{
 		{Tag: "(0010,0010)", Name: "Patient's Name", Before: "Marsh^Ada", After: "P0001"}, {Tag: "(0010,0020)", Name: "Patient ID", Before: "P-1001", After: "P0001"},
 		{Tag: "(0010,0030)", Name: "Patient's Birth Date", Before: "19610214"}, {Tag: "(0008,0050)", Name: "Accession Number", Before: "A77120"},
-		{Tag: "(0008,0080)", Name: "Institution Name", Before: "St Elsewhere", Gone: true}, {Tag: "(0008,0060)", Name: "Modality", Before: "CT", After: "CT"},
+		{Tag: "(0008,0080)", Name: "Institution Name", Before: "St Elsewhere", Gone: true}, {Tag: "(0008,0060)", Name: "Modality", Before: "CT", After: "CT", Action: "kept"},
+	}
+	d.Dry.Changes = []imaging.TagChange{
+		{Tag: "(0008,0080)", Name: "InstitutionName", Action: "removed"}, {Tag: "(0010,0010)", Name: "PatientName", Action: "pseudonymised"},
+		{Tag: "(0040,0275)[1] > (0040,0007)", Action: "removed"},
+	}
+	for _, row := range d.Series {
+		d.Dry.Shown = row.ID
+		if row.BurnedIn {
+			d.Suspect = append(d.Suspect, Suspect{row, 512, 384, row.Instances - 1})
+			d.Dry.Refused = append(d.Dry.Refused, RefusedSeries{row.Description, row.Images, "held back: Burned In Annotation says YES; a person must look at the series first"})
+		}
 	}
 	return d
 }
 
 func refusedTakeOut(f Frame) TakeOut {
 	d := galleryTakeOut(f, hostileSeries())
-	d.Error, d.Name = hostile, hostile
+	d.Refused, d.Name, d.Prefix, d.Key = true, hostile, hostile, hostile
 	d.Looked["01JX"] = true
+	d.Painted["01JX"] = []Rectangle{{"0", "0", "512", "40"}, {X: hostile}}
+	for _, field := range []string{"options.shiftDates", "options", "blackout", "key", "name", "pseudonymPrefix", "seriesIds", "profile"} {
+		d.Blame(field, hostile)
+	}
 	return d
 }
 

@@ -2,6 +2,7 @@ package views
 
 import (
 	"net/url"
+	"strconv"
 	"time"
 
 	"filmroom/imaging"
@@ -35,6 +36,7 @@ const (
 	LibraryURL       = "/library"
 	LibrarySearchURL = "/library/search"
 	TakeOutURL       = "/library/take-out" // POST seriesIds: the dialog
+	DryRunURL        = "/library/dry-run"  // POST the dialog's form: what would leave
 	ExportsURL       = "/exports"          // POST: takes out
 	SampleURL        = "/sample"           // POST: brings in a synthetic study
 	UploadURL        = "/api/series"       // POST: brings in files
@@ -70,12 +72,15 @@ func UserTokenDeleteURL(id, tokenID string) string {
 	return UserURL(id) + "/tokens/" + url.PathEscape(tokenID) + "/delete"
 }
 
-func DownloadURL(id string) string      { return "/api" + TaskURL(id) + "/download" }
-func ReceiptFileURL(id string) string   { return "/api" + TaskURL(id) + "/receipt" } // JSON lines
-func ReceiptCSVURL(id string) string    { return ReceiptFileURL(id) + "?format=csv" }
-func MappingURL(id string) string       { return "/api" + TaskURL(id) + "/mapping" } // of an export
-func SeriesURL(id string) string        { return LibraryURL + "/series/" + url.PathEscape(id) }
-func PreviewURL(id string) string       { return "/api/series/" + url.PathEscape(id) + "/preview.png" }
+func DownloadURL(id string) string    { return "/api" + TaskURL(id) + "/download" }
+func ReceiptFileURL(id string) string { return "/api" + TaskURL(id) + "/receipt" } // JSON lines
+func ReceiptCSVURL(id string) string  { return ReceiptFileURL(id) + "?format=csv" }
+func MappingURL(id string) string     { return "/api" + TaskURL(id) + "/mapping" } // of an export
+func SeriesURL(id string) string      { return LibraryURL + "/series/" + url.PathEscape(id) }
+func PreviewURL(id string) string     { return "/api/series/" + url.PathEscape(id) + "/preview.png" }
+func PreviewAtURL(id string, index int) string {
+	return PreviewURL(id) + "?" + url.Values{"index": {strconv.Itoa(index)}, "size": {"1024"}}.Encode()
+}
 func TokenDeleteURL(id string) string   { return TokensURL + "/" + url.PathEscape(id) + "/delete" }
 func LibraryOfTaskURL(id string) string { return LibraryQuery{TaskID: id}.URL() }
 func LoginReturnURL(after string) string {
