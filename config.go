@@ -30,7 +30,7 @@ type options struct {
 	AdminEmail    string `env:"FILMROOM_ADMIN_EMAIL" placeholder:"EMAIL" help:"Makes the first administrator at start when there is no account."`
 	AdminPassword string `env:"FILMROOM_ADMIN_PASSWORD" placeholder:"TEXT" help:"Their password; better given in the environment."`
 
-	Lanes             string `env:"FILMROOM_LANES" default:"import=2,export=2,bulk=1,webhook=2" placeholder:"NAME=N,..." help:"How many tasks of a lane run at once, until somebody changes it on the desk (${default})."`
+	Lanes             string `env:"FILMROOM_LANES" default:"import=2,export=2,delete=2,bulk=1,webhook=2" placeholder:"NAME=N,..." help:"How many tasks of a lane run at once, until somebody changes it on the desk (${default})."`
 	MaxUpload         string `env:"FILMROOM_MAX_UPLOAD" default:"20GiB" placeholder:"SIZE" help:"Largest transfer (${default})."`
 	MinFree           string `env:"FILMROOM_MIN_FREE" default:"2GiB" placeholder:"SIZE" help:"What stays free on the disk (${default})."`
 	ImportMaxEntries  string `env:"FILMROOM_IMPORT_MAX_ENTRIES" default:"1000000" placeholder:"N" help:"Files in one import (${default})."`

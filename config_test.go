@@ -39,7 +39,7 @@ func TestDefaultsAreThoseOfTheTable(t *testing.T) {
 	want := Config{
 		places: places{DataDir: "./data"},
 		Listen: "127.0.0.1:8080",
-		Lanes:  map[string]int{"import": 2, "export": 2, "bulk": 1, "webhook": 2},
+		Lanes:  map[string]int{"import": 2, "export": 2, "delete": 2, "bulk": 1, "webhook": 2},
 		Limits: imaging.Limits{
 			MaxUpload: 20 << 30, MinFree: 2 << 30,
 			MaxEntries: 1_000_000, MaxUnpacked: 200 << 30, MaxRatio: 1000,

@@ -118,6 +118,7 @@ func (s *Server) pageRoutes() []route {
 		{method: "GET", path: "/library/series/:seriesId", access: person, handle: s.seriesPage},
 		{method: "POST", path: views.TakeOutURL, access: person, handle: s.takeOutDialog},
 		{method: "POST", path: views.DryRunURL, access: person, handle: s.dryRun},
+		{method: "POST", path: views.DeleteURL, access: person, handle: s.deleteFromLibrary},
 		{method: "POST", path: views.ExportsURL, access: person, handle: s.takeOut},
 		{method: "POST", path: views.SampleURL, access: person, handle: s.bringInSample},
 

@@ -122,18 +122,6 @@ func (s *Server) getSeries(c echo.Context) error {
 	return sendJSON(c, http.StatusOK, newSeriesJSON(series))
 }
 
-func (s *Server) deleteSeries(c echo.Context) error {
-	seriesID, err := id(c, "seriesId")
-	if err != nil {
-		return err
-	}
-	if err := s.cfg.Desk.DeleteSeries(c.Request().Context(), who(c).person(), seriesID); err != nil {
-		return err
-	}
-	s.audit(c, accounts.ActSeriesDeleted, seriesID, "")
-	return c.NoContent(http.StatusNoContent)
-}
-
 // preview sends a picture. A series that cannot be shown says why.
 func (s *Server) preview(c echo.Context) error {
 	seriesID, err := id(c, "seriesId")

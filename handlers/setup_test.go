@@ -77,10 +77,10 @@ func setup(t testing.TB, with ...options) *desk {
 	imagery := must(imaging.New(images))
 	engine := tasks.Config{Store: db.Tasks(), Results: must(tasks.NewResultDir(filepath.Join(d.dir, "results"))), Logger: logger, SoleOwner: true,
 		Kinds:            must(tasks.NewKinds(append(imagery.Kinds(), d.gates.kind(), tasks.DefineBulk("bulk", func() *tasks.Manager { return d.tasks }))...)),
-		Lanes:            map[string]int{"import": 2, "export": 2, "test": 4, "bulk": 1},
+		Lanes:            map[string]int{"import": 2, "export": 2, "test": 4, "bulk": 1, "delete": 1},
 		ProgressInterval: time.Millisecond, ShutdownGrace: time.Millisecond, AttemptGrace: time.Minute}
 	if o.noRun {
-		engine.Lanes = map[string]int{"import": 0, "export": 0, "test": 0, "bulk": 0}
+		engine.Lanes = map[string]int{"import": 0, "export": 0, "test": 0, "bulk": 0, "delete": 0}
 	}
 	if o.tasks != nil {
 		o.tasks(&engine)

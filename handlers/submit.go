@@ -41,6 +41,7 @@ type submission struct {
 // elsewhere are kinds that have a way in of their own.
 var elsewhere = map[string]string{
 	"import":       "files are brought in with POST /api/series",
+	"delete":       "series are deleted with DELETE /api/series/{seriesId}",
 	tasks.BulkKind: "actions on many tasks are submitted with POST /api/tasks/bulk",
 	"webhook":      "webhooks are set with PUT /api/me/webhook and sent by the desk",
 }

@@ -105,7 +105,9 @@ func (c *Config) defaults() {
 }
 
 // Kinds are the desk's kinds of tasks, for the engine's registration.
-func (d *Desk) Kinds() []tasks.Kind { return []tasks.Kind{d.importKind(), d.exportKind()} }
+func (d *Desk) Kinds() []tasks.Kind {
+	return []tasks.Kind{d.importKind(), d.exportKind(), d.deleteKind()}
+}
 
 // Attach gives the desk the manager that was made from its kinds.
 func (d *Desk) Attach(m *tasks.Manager) { d.tasks = m }

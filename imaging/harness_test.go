@@ -53,7 +53,10 @@ type store struct {
 	beforeArrive func(ctx context.Context) error
 	afterArrive  func(ctx context.Context)
 	beforePut    func(ctx context.Context) error
+	beforeDelete func(ctx context.Context) error
 	rows         atomic.Int64 // of batches
+
+	beforeInstances func(after *imaging.Instance)
 }
 
 func (s *store) Arrive(ctx context.Context, libraryID, taskID string, batch []imaging.Arrival, others []imaging.Receipt, newID func() string, now time.Time) ([]imaging.Receipt, error) {
@@ -77,6 +80,22 @@ func (s *store) PutReceipts(ctx context.Context, taskID string, rows []imaging.R
 		}
 	}
 	return s.Store.PutReceipts(ctx, taskID, rows)
+}
+
+func (s *store) DeleteSeries(ctx context.Context, libraryID, seriesID string) error {
+	if s.beforeDelete != nil {
+		if err := s.beforeDelete(ctx); err != nil {
+			return err
+		}
+	}
+	return s.Store.DeleteSeries(ctx, libraryID, seriesID)
+}
+
+func (s *store) Instances(ctx context.Context, libraryID, seriesID string, after *imaging.Instance, limit int) ([]imaging.Instance, error) {
+	if s.beforeInstances != nil {
+		s.beforeInstances(after)
+	}
+	return s.Store.Instances(ctx, libraryID, seriesID, after, limit)
 }
 
 // setup makes a desk and runs it until the test ends.
@@ -108,7 +127,7 @@ func (d *desk) start() {
 	results, err := tasks.NewResultDir(filepath.Join(d.cfg.DataDir, "results"))
 	check(d.t, err)
 	d.tasks, err = tasks.NewManager(tasks.Config{
-		Store: db.Tasks(), Results: results, Kinds: kinds, Lanes: map[string]int{"import": 2, "export": 2},
+		Store: db.Tasks(), Results: results, Kinds: kinds, Lanes: map[string]int{"import": 2, "export": 2, "delete": 2},
 		SoleOwner: true, Logger: d.cfg.Logger,
 	})
 	check(d.t, err)

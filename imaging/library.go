@@ -2,7 +2,6 @@ package imaging
 
 import (
 	"context"
-	"fmt"
 
 	"filmroom/tasks"
 )
@@ -31,28 +30,6 @@ func (d *Desk) Instances(ctx context.Context, p tasks.Person, seriesID string, a
 		return nil, err
 	}
 	return d.cfg.Store.Instances(ctx, s.LibraryID, s.ID, after, limit)
-}
-
-// DeleteSeries removes a series from the person's library. Its files are removed a day later, unless
-// something else refers to them.
-func (d *Desk) DeleteSeries(ctx context.Context, p tasks.Person, seriesID string) error {
-	s, err := d.Series(ctx, p, seriesID)
-	if err != nil {
-		return err
-	}
-	for instance, err := range d.instances(ctx, s) {
-		if err != nil {
-			return err
-		}
-		// Young again, so that an export that reads it now is not interrupted.
-		if _, err := d.files.touch(instance.SHA256, instance.Size); err != nil {
-			return fmt.Errorf("delete series %s: %w", s.ID, err)
-		}
-	}
-	if err := d.cfg.Store.DeleteSeries(ctx, s.LibraryID, s.ID); err != nil {
-		return err
-	}
-	return d.previews.remove(s.ID)
 }
 
 // Receipts returns rows of a task's receipt. The caller has made sure that the task is the person's.

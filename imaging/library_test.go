@@ -64,7 +64,7 @@ func TestPreviewsAreKeptWithinBounds(t *testing.T) {
 	if total > 1500 || total == 0 {
 		t.Errorf("%d bytes of pictures are kept, the bound is 1500", total)
 	}
-	check(t, d.DeleteSeries(t.Context(), ada, id))
+	d.deletes(id)
 	if left := d.paths("previews"); len(left) > 0 {
 		t.Errorf("pictures of a deleted series are left: %v", left)
 	}

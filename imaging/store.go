@@ -47,7 +47,9 @@ type Store interface {
 	// the instance given (nil: from the first).
 	Instances(ctx context.Context, libraryID, seriesID string, after *Instance, limit int) ([]Instance, error)
 
-	// DeleteSeries removes a series and its instances. Their files stay until the sweep.
+	// DeleteSeries removes a series and its instances. Their files stay until the sweep. From the first
+	// write on nothing of the series is found; one that a crash cut short is completed by deleting it
+	// again, which answers [ErrNotFound] if nothing was left to do.
 	DeleteSeries(ctx context.Context, libraryID, seriesID string) error
 
 	// Referred reports which of the given hashes some instance refers to.

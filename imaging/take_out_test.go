@@ -406,8 +406,9 @@ func TestSomebodyElsesSeriesDoesNotExist(t *testing.T) {
 	_, listed := d.Instances(ctx, bob, id, nil, 1)
 	_, seen := d.Preview(ctx, bob, id, imaging.PreviewOptions{})
 	_, tried := d.DryRun(ctx, bob, imaging.ExportRequest{SeriesIDs: []string{id}, Profile: "basic"}, "")
+	_, deleted := d.Delete(ctx, bob, []string{id})
 	for what, err := range map[string]error{
-		"export": exported, "series": found, "instances": listed, "preview": seen, "dry run": tried, "delete": d.DeleteSeries(ctx, bob, id),
+		"export": exported, "series": found, "instances": listed, "preview": seen, "dry run": tried, "delete": deleted,
 	} {
 		if !errors.Is(err, imaging.ErrNotFound) {
 			t.Errorf("%s: %v", what, err)

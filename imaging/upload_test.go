@@ -208,7 +208,7 @@ func TestAFileGoesADayAfterTheLastThatReferredToIt(t *testing.T) {
 	if got := len(d.paths("files")); got != 2 {
 		t.Fatalf("%d files are left of 2 that are referred to", got)
 	}
-	check(t, d.DeleteSeries(t.Context(), ada, d.series(ada)[0].ID))
+	d.deletes(d.series(ada)[0].ID)
 	clock = clock.Add(imaging.UnreferredFor - time.Minute)
 	imaging.Sweep(d.Desk, t.Context())
 	if got := len(d.paths("files")); got != 2 {

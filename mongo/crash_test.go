@@ -172,6 +172,30 @@ func TestADeletionThatDiesAtAnyWriteIsCompletedAtTheNextStart(t *testing.T) {
 	}
 }
 
+// Another process runs the deletion again, as the engine does: nothing may be left for the next start.
+func TestADeletionThatDiedIsCompletedByRunningItAgain(t *testing.T) {
+	t.Parallel()
+	for writes := range 4 {
+		db := setup(t)
+		s := db.Imaging()
+		l := imagingtest.Library(t, s)
+		imagingtest.Arrive(t, s, l, "task-1", arrivals()...)
+		id := seriesID(t, s, l, "1.1")
+		first, _ := dying(t, db.name, writes)
+		_ = first.Imaging().DeleteSeries(t.Context(), l, id)
+		if err := s.DeleteSeries(t.Context(), l, id); errors.Is(err, imaging.ErrNotFound) != (writes == 3) {
+			t.Errorf("died after %d writes: deleting it again says %v", writes, err)
+		}
+		left, err := s.Instances(t.Context(), l, id, nil, 100)
+		did(t, err)
+		halves, err := count(t.Context(), db.series, with("_id", id), 9)
+		did(t, err)
+		if len(left) > 0 || halves > 0 {
+			t.Errorf("died after %d writes: %d instances and %d series are left", writes, len(left), halves)
+		}
+	}
+}
+
 func TestTwoLibrariesMayBeDeletingOneSeriesUID(t *testing.T) {
 	t.Parallel()
 	db := setup(t)

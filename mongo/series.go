@@ -197,12 +197,19 @@ func (s *Imaging) DeleteSeries(ctx context.Context, libraryID, seriesID string) 
 	result, err := s.db.series.UpdateOne(write, append(seen(libraryID), is("_id", seriesID)),
 		with("$set", bson.D{is("libraryId", nowhere), is("seriesUid", seriesID), is("formerLibraryId", libraryID)}))
 	if err == nil && result.MatchedCount == 0 {
-		return imaging.ErrNotFound
+		err = s.halfDeleted(write, libraryID, seriesID)
 	}
 	if err == nil {
 		err = s.clear(write, libraryID, seriesID)
 	}
 	return wrap(err, "delete series %s", seriesID)
+}
+
+// halfDeleted finds a series that a deletion took out of its library and did not clear up.
+func (s *Imaging) halfDeleted(ctx context.Context, libraryID, seriesID string) error {
+	this := bson.D{is("_id", seriesID), is("libraryId", nowhere), is("formerLibraryId", libraryID)}
+	_, err := one[seriesDoc](ctx, s.db.series, this, imaging.ErrNotFound)
+	return err
 }
 
 func (s *Imaging) clear(ctx context.Context, libraryID, seriesID string) error {

@@ -15,7 +15,7 @@ type Curl struct {
 }
 
 // newCurls are the commands that make sense for t. Imports have none that asks again, for their files came
-// with the request; nor have actions on many tasks, which would meet others now.
+// with the request; nor have actions on many tasks, which would meet others now, and deletions, whose series are gone.
 func newCurls(t tasks.Task, origin string) []Curl {
 	origin = orElse(origin, "https://YOUR-DESK")
 	curls := []Curl{{"Read this task", curl("", origin+"/api"+TaskURL(t.ID))}}
@@ -23,7 +23,7 @@ func newCurls(t tasks.Task, origin string) []Curl {
 		curls = append(curls, Curl{"Follow its progress", curl("--no-buffer --header 'Accept: text/event-stream'", origin+"/api"+TaskURL(t.ID))})
 	}
 	switch {
-	case t.Kind == "import", t.Kind == tasks.ExternalKind, t.Kind == tasks.BulkKind:
+	case t.Kind == "import", t.Kind == tasks.ExternalKind, t.Kind == tasks.BulkKind, t.Kind == "delete":
 	case t.Kind == "export":
 		if body, same := exportAgain(t.Args); same {
 			curls = append(curls, Curl{"Take out the same again", curlJSON(origin+"/api/exports", body)})

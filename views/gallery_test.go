@@ -52,6 +52,9 @@ func gallery() map[string]templ.Component {
 		"series-hostile": SeriesPage(NewSeriesView(f, hostileSeries()[0])),
 		"take-out":       TakeOutPage(galleryTakeOut(f, gallerySeries()[:4])),
 		"take-out-empty": TakeOutPage(NewTakeOut(f, nil)),
+		"delete":         DeletionPage(NewDeletion(f, gallerySeries()[:4])),
+		"delete-empty":   DeletionPage(NewDeletion(f, nil)),
+		"delete-hostile": DeletionPage(NewDeletion(f, hostileSeries())),
 		"take-out-bad":   TakeOutPage(refusedTakeOut(f)),
 		"account":        AccountPage(NewAccount(f, galleryTokens("nightly export"), Account{NewToken: "frm_k3J9d0sVb2Qm7XwT1yZr8LpA", NewTokenName: "nightly export"})),
 		"account-bare":   AccountPage(NewAccount(f, nil, Account{TokenName: hostile, TokenError: hostile, PasswordError: "The present password is wrong."})),
@@ -83,6 +86,7 @@ func fragments() map[string]templ.Component {
 		"more":     SeriesMore(NewLibrary(galleryFrame(), LibraryQuery{}, imaging.SeriesPage{Items: gallerySeries(), NextCursor: "abc"})),
 		"receipt":  ReceiptSection(*full.Receipt),
 		"dialog":   TakeOutDialog(refusedTakeOut(galleryFrame())),
+		"delete":   DeletionDialog(NewDeletion(galleryFrame(), hostileSeries())),
 		"dry-run":  TakeOutLive(galleryTakeOut(galleryFrame(), gallerySeries())),
 		"dry-fail": TakeOutLive(refusedTakeOut(galleryFrame())),
 		"viewer":   SeriesViewer(NewSeriesRow(hostileSeries()[0], galleryNow)),
@@ -214,8 +218,8 @@ func galleryTakeOut(f Frame, s []imaging.Series) TakeOut {
 	for _, row := range d.Series {
 		d.Dry.Shown = row.ID
 		if row.BurnedIn {
-			d.Suspect = append(d.Suspect, Suspect{row, 512, 384, row.Instances - 1})
-			d.Dry.Refused = append(d.Dry.Refused, RefusedSeries{row.Description, row.Images, "held back: Burned In Annotation says YES; a person must look at the series first"})
+			d.Suspect = append(d.Suspect, Suspect{SeriesRow: row, Columns: 512, Rows: 384, Last: row.Instances - 1})
+			d.Dry.refuse("held back: Burned In Annotation says YES; a person must look at the series first", row.Description, row.Instances)
 		}
 	}
 	return d

@@ -28,6 +28,8 @@ func KindWord(kind string) string {
 		return "Import"
 	case "export":
 		return "Take-out"
+	case "delete":
+		return "Deletion"
 	case tasks.BulkKind:
 		return "Many at once"
 	case "webhook":

@@ -30,6 +30,7 @@ type Suspect struct {
 	SeriesRow
 	Columns, Rows int // pixels of its first image; 0: not known
 	Last          int // index of its last image, or of the last frame of its only one
+	Compressed    bool
 }
 
 // A Rectangle is one to paint over, as typed: pixels from the upper left corner.
@@ -44,8 +45,12 @@ type DryRun struct {
 	More    int             // series that were not tried
 }
 
-// A RefusedSeries is one that would not leave, as far as its first image tells.
-type RefusedSeries struct{ Name, Images, Reason string }
+// RefusedSeries are those that would not leave for one reason, as far as the first image of each tells.
+type RefusedSeries struct {
+	Reason string
+	Names  []string
+	Images int
+}
 
 // keepable are the options that keep more, with their names for people; those about dates stand apart.
 var keepable = []struct{ Option, Name string }{
@@ -87,6 +92,9 @@ func (d *TakeOut) Blame(field, reason string) {
 		place = "blackout"
 	}
 	text := upperFirst(reason) + "."
+	if place == "options" && d.Kept["emptyTimes"] && d.Dates == "" {
+		text = "Dates without times of day go with dates that are moved or kept. Choose one of these, or take the tick away: where dates are removed, times are too."
+	}
 	if d.Errors[place] != "" {
 		text = d.Errors[place] + " " + text
 	}
@@ -130,8 +138,26 @@ func (d *TakeOut) Show(run imaging.DryRun) {
 				name = s.Description
 			}
 		}
-		d.Dry.Refused = append(d.Dry.Refused, RefusedSeries{name, Plural(r.Images, "image"), r.Reason})
+		d.Dry.refuse(r.Reason, name, r.Images)
 	}
+}
+
+func (d *DryRun) refuse(reason, name string, images int) {
+	for i := range d.Refused {
+		if r := &d.Refused[i]; r.Reason == reason {
+			r.Names, r.Images = append(r.Names, name), r.Images+images
+			return
+		}
+	}
+	d.Refused = append(d.Refused, RefusedSeries{reason, []string{name}, images})
+}
+
+// stay counts the series that would.
+func (d *DryRun) stay() (n int) {
+	for _, r := range d.Refused {
+		n += len(r.Names)
+	}
+	return n
 }
 
 // news is what those hear who do not see the table change.
@@ -140,7 +166,7 @@ func (d *TakeOut) news() string {
 		return "Something must be put right first"
 	}
 	text := "Shown for the options as they are: " + Plural(len(d.Dry.Changes), "change")
-	if n := len(d.Dry.Refused); n > 0 {
+	if n := d.Dry.stay(); n > 0 {
 		text += ", " + Plural(n, "series") + " would be refused"
 	}
 	return text

@@ -37,6 +37,7 @@ const (
 	LibrarySearchURL = "/library/search"
 	TakeOutURL       = "/library/take-out" // POST seriesIds: the dialog
 	DryRunURL        = "/library/dry-run"  // POST the dialog's form: what would leave
+	DeleteURL        = "/library/delete"   // POST seriesIds: asks; with confirmed: deletes
 	ExportsURL       = "/exports"          // POST: takes out
 	SampleURL        = "/sample"           // POST: brings in a synthetic study
 	UploadURL        = "/api/series"       // POST: brings in files

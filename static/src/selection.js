@@ -9,6 +9,11 @@ export function startSelection() {
   const form = document.getElementById("selection");
   if (!form) return;
   document.addEventListener("click", (event) => {
+    const study = event.target.closest?.("[data-pick-study]")?.closest(".study");
+    if (study) {
+      pickStudy(study);
+      show(form);
+    }
     const box = event.target.closest?.("[data-pick]");
     if (!box) return;
     if (event.shiftKey && last?.isConnected) range(last, box);
@@ -35,6 +40,16 @@ function range(from, to) {
   const [a, b] = [all.indexOf(from), all.indexOf(to)].sort((x, y) => x - y);
   for (const box of all.slice(a, b + 1)) {
     box.checked = to.checked;
+    note(box);
+  }
+}
+
+// pickStudy ticks all series of a study, or none if all are.
+function pickStudy(study) {
+  const all = [...study.querySelectorAll("[data-pick]")];
+  const tick = all.some((box) => !box.checked);
+  for (const box of all) {
+    box.checked = tick;
     note(box);
   }
 }
