@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"filmroom/dicom/deid"
 	"filmroom/tasks"
 )
 
@@ -92,4 +93,34 @@ func TestThePageOfLanesIsKeptUpToDate(t *testing.T) {
 	theirs.until("what runs", shows("a script"))
 	root.api("POST", path+"/fail", jsonBody(fields{"message": "The share is not mounted."})).wants(http.StatusOK)
 	theirs.until("what failed", shows("The share is not mounted."))
+}
+
+// What an export may be asked for is said in three places; who adds a field adds it to all of them.
+func TestTheDocumentsNameEveryFieldOfAnExport(t *testing.T) {
+	t.Parallel()
+	api := string(must(os.ReadFile(filepath.Join("..", "docs", "api.md"))))
+	asked := described().doc.Paths.Find("/api/exports").Post.RequestBody.Value.Content.Get("application/json").Schema.Value
+	for name, field := range asked.Properties {
+		if name != "confirm" && !strings.Contains(api, `"`+name+`"`) {
+			t.Errorf("docs/api.md shows no %s", name)
+		}
+		if name == "options" {
+			for option := range field.Value.Properties {
+				if !strings.Contains(api, "`"+option+"`") {
+					t.Errorf("docs/api.md does not name the option %s", option)
+				}
+			}
+		}
+	}
+	for _, option := range append(deid.Supported(), "cleanPixelData") {
+		if asked.Properties["options"].Value.Properties[option] == nil {
+			t.Errorf("openapi.json does not name the option %s", option)
+		}
+	}
+	readme := string(must(os.ReadFile(filepath.Join("..", "README.md"))))
+	for _, word := range []string{"`key`", "`blackout`", "`emptyTimes`", "/mapping"} {
+		if !strings.Contains(readme, word) || !strings.Contains(api, strings.Trim(word, "`")) {
+			t.Errorf("README.md or docs/api.md does not name %s", word)
+		}
+	}
 }

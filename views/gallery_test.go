@@ -141,6 +141,10 @@ func galleryTasks() []tasks.Task {
 	imported.Result = json.RawMessage(`{"files":500,"outcomes":{"imported":480,"duplicate":12}}`)
 	imported.Progress = tasks.Progress{Message: "480 imported, 12 duplicates, 1 conflict, 5 not DICOM, 2 unreadable"}
 
+	nothing := imported
+	nothing.ID, nothing.Result = "01JCP", json.RawMessage(`{"files":500,"outcomes":{"duplicate":500}}`)
+	nothing.Progress = tasks.Progress{Message: "0 imported, 500 already here"}
+
 	failed := galleryTask("01JCI", tasks.StatusError, "Import, 12 files")
 	failed.StartedAt = galleryNow.Add(-310 * time.Second)
 	failed.EndedAt, failed.Error = galleryNow.Add(-5*time.Minute), "The ZIP ends in the middle (entry 7). Send the whole file again."
@@ -155,7 +159,7 @@ func galleryTasks() []tasks.Task {
 
 	paused := galleryTask("01JCL", tasks.StatusPaused, "Take-out, 31 series")
 	paused.Kind = "export"
-	return []tasks.Task{running, unknown, canceling, queued, again, paused, done, imported, failed, interrupted, canceled, expired}
+	return []tasks.Task{running, unknown, canceling, queued, again, paused, done, imported, failed, interrupted, canceled, expired, nothing}
 }
 
 func hostileTasks() []tasks.Task {
@@ -247,7 +251,7 @@ func galleryTaskPages() map[string]Task {
 	pages := map[string]Task{}
 	f := galleryFrame()
 	for i, t := range galleryTasks() {
-		name := []string{"running", "unknown", "canceling", "queued", "again", "paused", "finished", "imported", "failed", "interrupted", "canceled", "expired"}[i]
+		name := []string{"running", "unknown", "canceling", "queued", "again", "paused", "finished", "imported", "failed", "interrupted", "canceled", "expired", "nothing"}[i]
 		t.Journal = galleryJournal(t)
 		if t.Kind == "export" {
 			t.Result = json.RawMessage(`{"exported":480,"refused":20}`)

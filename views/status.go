@@ -4,7 +4,8 @@ import "filmroom/tasks"
 
 // A Status is a task's status as it is shown: always an icon, a word and a colour together.
 type Status struct {
-	Name tasks.Status // also the icon's and the colour's name
+	Name tasks.Status
+	Mark string // the icon's and the colour's name, mostly that of the status
 	Word string
 }
 
@@ -19,7 +20,7 @@ var statusWords = map[tasks.Status]string{
 }
 
 // NewStatus words a status.
-func NewStatus(s tasks.Status) Status { return Status{Name: s, Word: statusWords[s]} }
+func NewStatus(s tasks.Status) Status { return Status{Name: s, Mark: string(s), Word: statusWords[s]} }
 
 // KindWord is what people call a kind of task; a kind the desk has no word for keeps its name.
 func KindWord(kind string) string {

@@ -152,6 +152,15 @@ func (d *DryRun) refuse(reason, name string, images int) {
 	d.Refused = append(d.Refused, RefusedSeries{reason, []string{name}, images})
 }
 
+// named are the first of the series' names.
+func (r *RefusedSeries) named() string {
+	const most = 3
+	if len(r.Names) <= most {
+		return strings.Join(r.Names, ", ")
+	}
+	return strings.Join(r.Names[:most], ", ") + " and " + strconv.Itoa(len(r.Names)-most) + " more"
+}
+
 // stay counts the series that would.
 func (d *DryRun) stay() (n int) {
 	for _, r := range d.Refused {

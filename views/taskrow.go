@@ -53,7 +53,7 @@ func NewTaskRow(t tasks.Task, now time.Time) TaskRow {
 		ID:         t.ID,
 		Name:       t.Name,
 		Kind:       KindWord(t.Kind),
-		Status:     NewStatus(t.Status),
+		Status:     statusOf(t),
 		Detail:     taskDetail(t, now),
 		Times:      taskTimes(t, now),
 		At:         now.UnixMilli(),
@@ -81,9 +81,27 @@ func NewTaskRow(t tasks.Task, now time.Time) TaskRow {
 
 // broughtIn reports whether a task left series in the library.
 func broughtIn(t tasks.Task) bool {
+	outcomes, ended := importEnd(t)
+	return ended && outcomes[imaging.Imported] > 0
+}
+
+// importEnd is what a finished import made of its files.
+func importEnd(t tasks.Task) (outcomes map[imaging.Outcome]int, ended bool) {
 	var result imaging.ImportResult
-	return t.Kind == "import" && t.Status == tasks.StatusFinished &&
-		json.Unmarshal(t.Result, &result) == nil && result.Outcomes[imaging.Imported] > 0
+	ended = t.Kind == "import" && t.Status == tasks.StatusFinished && json.Unmarshal(t.Result, &result) == nil && result.Outcomes != nil
+	return result.Outcomes, ended
+}
+
+// statusOf words a task's status. An import that brought nothing in has finished, but a tick would promise more.
+func statusOf(t tasks.Task) Status {
+	status := NewStatus(t.Status)
+	if outcomes, ended := importEnd(t); ended && outcomes[imaging.Imported] == 0 {
+		status.Mark, status.Word = "nothing", "Nothing imported"
+		if outcomes[imaging.Duplicate] > 0 {
+			status.Word = "Nothing new"
+		}
+	}
+	return status
 }
 
 // canRetry reports whether the desk could run t again. Work that another program does only that program can begin

@@ -118,6 +118,27 @@ func TestStagesAreThoseOfTheLastAttemptAndThoseAhead(t *testing.T) {
 	}
 }
 
+func TestAnImportThatBroughtNothingInWearsNoTick(t *testing.T) {
+	t.Parallel()
+	for result, want := range map[string]Status{
+		`{"outcomes":{"imported":1,"duplicate":9}}`:   {tasks.StatusFinished, "finished", "Finished"},
+		`{"outcomes":{"duplicate":9,"not-dicom":1}}`:  {tasks.StatusFinished, "nothing", "Nothing new"},
+		`{"outcomes":{"not-dicom":1,"unreadable":1}}`: {tasks.StatusFinished, "nothing", "Nothing imported"},
+		`null`: {tasks.StatusFinished, "finished", "Finished"},
+	} {
+		task := galleryTask("1", tasks.StatusFinished, "x")
+		task.Result = json.RawMessage(result)
+		if got := NewTaskRow(task, galleryNow).Status; got != want {
+			t.Errorf("%s: %+v, want %+v", result, got, want)
+		}
+	}
+	export := galleryTask("1", tasks.StatusFinished, "x")
+	export.Kind, export.Result = "export", json.RawMessage(`{"outcomes":{"duplicate":9}}`)
+	if got := NewTaskRow(export, galleryNow).Status.Mark; got != "finished" {
+		t.Errorf("an export is marked %q", got)
+	}
+}
+
 func TestSeriesAreShownOnlyOfAnImportThatBroughtSome(t *testing.T) {
 	t.Parallel()
 	for result, want := range map[string]string{
