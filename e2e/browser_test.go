@@ -257,12 +257,19 @@ func press(key string) cd.Action[cd.Void] {
 		"Tab":    {WindowsVirtualKeyCode: 9},
 		"Enter":  {WindowsVirtualKeyCode: 13, Text: "\r"},
 		"Escape": {WindowsVirtualKeyCode: 27},
+		" ":      {WindowsVirtualKeyCode: 32, Text: " "},
+
+		"ArrowRight": {WindowsVirtualKeyCode: 39}, "ArrowDown": {WindowsVirtualKeyCode: 40}, "Delete": {WindowsVirtualKeyCode: 46},
 	}
+	key, shifted := strings.CutPrefix(key, "Shift+")
 	params, ok := named[key]
 	if !ok {
 		params = input.DispatchKeyEventParams{Text: key}
 	}
 	params.Key = key
+	if shifted {
+		params.Modifiers = 8
+	}
 	return cd.Func(func(ctx context.Context, t *cd.Target) error {
 		for _, params.Type = range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
 			if params.Type == input.DispatchKeyEventTypeKeyUp {

@@ -24,6 +24,7 @@ type ct struct {
 	patient          string // "" is patientID
 	study, series, n int
 	pixels           int // rows and columns
+	burned           bool
 }
 
 const uidRoot = "1.2.826.0.1.3680043.10.1999."
@@ -67,6 +68,9 @@ func (c ct) header() []byte {
 	b.short(0x0028, 0x0101, 12)
 	b.short(0x0028, 0x0102, 11)
 	b.short(0x0028, 0x0103, 0)
+	if c.burned {
+		b.text(0x0028, 0x0301, "CS", "YES")
+	}
 	b.long(0x7fe0, 0x0010, "OW", nil)
 	binary.LittleEndian.PutUint32(b[len(b)-4:], uint32(2*c.pixels*c.pixels))
 

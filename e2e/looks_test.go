@@ -23,9 +23,10 @@ func places(t *testing.T) (*desk, *program, []place) {
 	all := p.library()
 	export := p.finished(p.takeOut(all[0].SeriesID)).TaskID
 	failed := p.end(p.bringIn([]byte("PK\x03\x04 no archive at all"))).TaskID
-	tick := func(b *tab) {
-		b.do(cd.Click(cd.CSS("[data-pick]")), cd.Click(cd.CSS("#selection-take-out")))
-		b.until("the dialog", `document.querySelector("#dialog[open] #take-out")`)
+	p.finished(p.bringIn(burned(t)))
+	delete := func(b *tab) {
+		b.do(cd.Click(cd.CSS("[data-pick]")), cd.Click(cd.CSS("#selection-delete")))
+		b.until("the dialog", `document.querySelector("#dialog[open] .deletion")`)
 	}
 	return d, p, []place{
 		{"board", "/", nil},
@@ -35,7 +36,19 @@ func places(t *testing.T) (*desk, *program, []place) {
 		{"failed import", "/tasks/" + failed, nil},
 		{"library", "/library", nil},
 		{"series", "/library/series/" + all[0].SeriesID, nil},
-		{"take-out dialog", "/library", tick},
+		{"take-out dialog", "/library", takesOutAll},
+		{"take-out dialog with a mistake", "/library", func(b *tab) {
+			takesOutAll(b)
+			b.do(cd.Evaluate[cd.Void](`document.querySelectorAll("#take-out details").forEach((d) => (d.open = true))`))
+			b.do(cd.Click(cd.CSS("#take-out [value=emptyTimes]")))
+			b.until("the mistake", `document.querySelector("#take-out-error-options span")`)
+		}},
+		{"take-out dialog with a rectangle", "/library", func(b *tab) {
+			takesOutAll(b)
+			b.do(cd.Click(cd.CSS(".suspect summary")), cd.Click(cd.CSS("[data-add]")))
+			b.until("the rectangle", `document.querySelector(".paint-box") && document.querySelector(".paint-stage img").complete`)
+		}},
+		{"deletion dialog", "/library", delete},
 		{"account", "/account", nil},
 		{"unknown page", "/tasks/01JD0000000000000000000000", nil},
 		{"keys", "/", func(b *tab) {
@@ -68,6 +81,9 @@ func TestEveryPageIsAccessibleInBothThemesAndOnAPhone(t *testing.T) {
 				t.Errorf("%s at 360 px is too wide by %s", p.name, over)
 			}
 			b.shoot(p.name + " " + theme + " narrow")
+			for _, found := range b.axe() {
+				t.Errorf("%s, %s, 360 px: %s", p.name, theme, found)
+			}
 		}
 	}
 	for _, p := range all {
@@ -98,8 +114,8 @@ func TestTheDeskIsWorkedByKeys(t *testing.T) {
 	}
 	b.visit("/")
 	rows := get[int](b, `document.querySelectorAll("#list a[data-row]").length`)
-	if rows != 3 {
-		t.Fatalf("the board shows %d tasks, want 3", rows)
+	if rows != 4 {
+		t.Fatalf("the board shows %d tasks, want 4", rows)
 	}
 	b.do(press("j"), press("j"), press("k"))
 	b.until("the first row", `document.activeElement === document.querySelector("#list a[data-row]")`)
