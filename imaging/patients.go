@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"filmroom/dicom"
@@ -114,8 +113,3 @@ func (s *secret) subject(p patient) (subject deid.Subject, ok bool) {
 
 // uidKey is the key of new UIDs.
 func (s *secret) uidKey() []byte { return s.derive("uids", "") }
-
-// given are the texts that are not empty.
-func given(texts ...string) []string {
-	return slices.DeleteFunc(texts, func(t string) bool { return t == "" })
-}
