@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"golang.org/x/sys/unix"
 
 	"filmroom/sqlite"
 	"filmroom/tasks"
@@ -240,15 +239,6 @@ func (b *backup) describe() (info backupInfo, err error) {
 		return info, err
 	}
 	return info, os.WriteFile(filepath.Join(b.to, backupName), append(text, '\n'), 0o600)
-}
-
-// syncAll waits until all of a file system is on its disk: one wait instead of one for each file.
-func syncAll(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
 }
 
 func syncDir(dir string) error {
