@@ -65,10 +65,14 @@ func newDesk(cfg Config, log *slog.Logger) *desk {
 }
 
 func (d *desk) start(ctx context.Context) error {
+	// Not within a time: an upgrade of millions of records takes a while, and must not be given up.
+	if err := d.openStores(ctx); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 	for _, begin := range []func(context.Context) error{
-		d.openStores, d.startAccounts, d.startWork, d.serveMetrics, d.serve, d.inviteFirst,
+		d.startAccounts, d.startWork, d.serveMetrics, d.serve, d.inviteFirst,
 	} {
 		if err := begin(ctx); err != nil {
 			return err
