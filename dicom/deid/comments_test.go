@@ -2,6 +2,7 @@ package deid
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -72,26 +73,122 @@ func TestTextWithinCompressedPixelsIsBlanked(t *testing.T) {
 
 func TestCommentsOfJPEG2000AreBlanked(t *testing.T) {
 	t.Parallel()
-	stream := bytes.Join([][]byte{{0xFF, 0x4F}, marked(0x51, "size"), marked(0x64, "\x00\x01Quux!!"), marked(0x90, "tile Quux")}, nil)
-	parts, _ := sent(t, uid.JPEG2000, dicom.NewFragments(stream))
-	if bytes.Contains(parts[0][:24], []byte("Quux")) || !bytes.Contains(parts[0], []byte("tile Quux")) {
-		t.Errorf("got %q", parts[0])
+	stream := bytes.Join([][]byte{{0xFF, 0x4F}, marked(0x51, "size"), marked(0x64, "\x00\x01Quux!!"), marked(0x90, "\x00\x00tile...."),
+		marked(0x64, "\x00\x01Quux!!"), {0xFF, 0x93}, []byte("data\xFF\x8F"), marked(0x91, "ab"), []byte("more"), {0xFF, 0xD9}, []byte("Quux")}, nil)
+	for cut := range len(stream) - 4 {
+		if cut%2 == 0 {
+			parts, _ := sent(t, uid.JPEG2000, dicom.NewFragments(stream[:cut+4], stream[cut+4:]))
+			joined := bytes.Join(parts, nil)
+			if bytes.Contains(joined, []byte("Quux")) || !bytes.Contains(joined, []byte("tile....")) || !bytes.Contains(joined, []byte("data\xFF\x8F\xFF\x91\x00\x04abmore")) {
+				t.Errorf("cut at %d: %q", cut+4, joined)
+			}
+		}
+	}
+}
+
+// TestNothingButTheImageStaysInAStream: what stands where no decoder looks.
+func TestNothingButTheImageStaysInAStream(t *testing.T) {
+	t.Parallel()
+	stream := photo(t)
+	eoi := bytes.LastIndex(stream, []byte{0xFF, 0xD9})
+	scan := bytes.Index(stream, []byte{0xFF, 0xDA})
+	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+	name := []byte("Quux")
+	cases := map[string][][]byte{
+		"behind its end":                    {join(stream[:eoi+2], name)},
+		"in a fragment that is no image":    {stream, name},
+		"in one before the next image":      {stream, name, stream},
+		"in a comment behind its data":      {join(stream[:eoi], marked(0xFE, "Quux"), stream[eoi:])},
+		"in a comment cut in two":           {join(stream[:eoi], marked(0xFE, "Quux")[:6]), join([]byte("ux"), stream[eoi:])},
+		"between two segments":              {join(stream[:scan], name, stream[scan:])},
+		"in a segment that nobody defined":  {join(stream[:scan], marked(0xF3, "Quux"), stream[scan:])},
+		"in a marker that has no length":    {join(stream[:scan], []byte{0xFF, 0xF3, 0, 0}, name, stream[scan:])},
+		"behind the end of an end-less one": {stream[:eoi], join(stream, name)},
+	}
+	for _, syntax := range []string{uid.JPEGBaseline, "1.2.840.10008.1.2.4.55", uid.JPEGLSLossless} {
+		for where, parts := range cases {
+			got, _ := sent(t, syntax, dicom.NewFragments(parts...))
+			joined := join(got...)
+			if bytes.Contains(joined, name) || len(joined) != len(join(parts...))+len(join(parts...))%2 {
+				t.Errorf("%s %s: %q", syntax, where, joined)
+			}
+			if !bytes.Contains(joined, stream[scan:eoi]) {
+				t.Errorf("%s %s: the image changed", syntax, where)
+			}
+		}
+	}
+}
+
+// refusal is what Apply says of compressed pixels.
+func refusal(t *testing.T, syntax string, parts ...[]byte) error {
+	t.Helper()
+	d := ct(dicom.Encapsulated(tag.PixelData, vr.OB, dicom.NewFragments(parts...)))
+	_, err := plan(t, Options{}).Apply(io.Discard, dicom.NewFile(d, syntax), someone())
+	return err
+}
+
+// TestStreamsThatAreNotWhatTheySayAreRefused: to blank them would be to send an image without a picture.
+func TestStreamsThatAreNotWhatTheySayAreRefused(t *testing.T) {
+	t.Parallel()
+	boxes := []byte("\x00\x00\x00\x0CJXL \r\n\x87\n")
+	comments := bytes.Repeat(marked(0xFE, "Q"), mostStretches+2)
+	for name, err := range map[string]error{
+		"a text for JPEG":                   refusal(t, uid.JPEGBaseline, []byte("Quux")),
+		"a file of boxes for JPEG 2000":     refusal(t, uid.JPEG2000, []byte("\x00\x00\x00\x0CjP  \r\n\x87\n")),
+		"a file of boxes for JPEG XL":       refusal(t, "1.2.840.10008.1.2.4.110", boxes),
+		"a text for RLE":                    refusal(t, uid.RLELossless, []byte("Quux")),
+		"an RLE frame that ends early":      refusal(t, uid.RLELossless, rle(30)[:80]),
+		"more comments than can be counted": refusal(t, uid.JPEGBaseline, append([]byte{0xFF, 0xD8}, comments...)),
+	} {
+		if !errors.Is(err, ErrRefused) {
+			t.Errorf("%s: %v, want ErrRefused", name, err)
+		}
+	}
+}
+
+// rle is a frame of 4 x 4 pixels of 16 bits, with bytes behind each of its two planes.
+func rle(behind int) []byte {
+	plane := append([]byte{15}, bytes.Repeat([]byte{7}, 16)...)
+	plane = append(plane, bytes.Repeat([]byte("Q"), behind)...)
+	b := make([]byte, rleHeader)
+	b[0], b[4], b[8] = 2, rleHeader, byte(rleHeader+len(plane))
+	return append(append(b, plane...), plane...)
+}
+
+func TestWhatNoDecoderReadsOfRLEIsBlanked(t *testing.T) {
+	t.Parallel()
+	if got, _ := sent(t, uid.RLELossless, dicom.NewFragments(rle(0))); !bytes.Equal(got[0], rle(0)) {
+		t.Error("a frame without anything else was changed")
+	}
+	got, _ := sent(t, uid.RLELossless, dicom.NewFragments(rle(0), rle(5)))
+	if want := bytes.ReplaceAll(rle(5), []byte("Q"), []byte{0}); !bytes.Equal(got[1], want) {
+		t.Errorf("got %q", got[1])
+	}
+	long := append(rle(0)[:rleHeader], append([]byte{3}, "abcdQQ"...)...) // one run of four, where two are pixels
+	long[0], long[8] = 1, 0
+	d := ct(dicom.Encapsulated(tag.PixelData, vr.OB, dicom.NewFragments(long)), dicom.Ints(tag.Rows, 1), dicom.Ints(tag.Columns, 2))
+	_, out, _ := applied(t, plan(t, Options{}), dicom.NewFile(d, uid.RLELossless), someone())
+	e, _ := out.Dataset.Get(tag.PixelData)
+	if b, _ := io.ReadAll(e.Fragments.At(0)); !bytes.HasSuffix(b, []byte("\x03ab\x00\x00\x00\x00\x00")) {
+		t.Errorf("beyond the plane: %q", b[rleHeader:])
 	}
 }
 
 func TestCompressedPixelsWithoutTextAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	stream := photo(t)
-	parts, _ := sent(t, uid.JPEGBaseline, dicom.NewFragments(stream, []byte{1, 2}, []byte{0xFF, 0xD8}))
-	if !bytes.Equal(parts[0], stream) || !bytes.Equal(parts[1], []byte{1, 2}) {
-		t.Error("the fragments were changed")
+	for _, parts := range [][][]byte{{stream, stream}, {stream[:100], stream[100:]}, {append(bytes.Clone(stream), stream...)}} {
+		got, _ := sent(t, uid.JPEGBaseline, dicom.NewFragments(parts...))
+		if !bytes.Equal(bytes.Join(got, nil), bytes.Join(parts, nil)) {
+			t.Error("the fragments were changed")
+		}
 	}
 }
 
 func TestAnOffsetTableThatPointsNowhereIsEmptied(t *testing.T) {
 	t.Parallel()
-	f := dicom.NewFragments([]byte{1, 2}, []byte{3, 4})
-	f.Table = []byte{0, 0, 0, 0, 10, 0, 0, 0}
+	f := dicom.NewFragments(rle(0), rle(0))
+	f.Table = []byte{0, 0, 0, 0, byte(8 + len(rle(0))), 0, 0, 0}
 	if _, out := sent(t, uid.RLELossless, f); !bytes.Equal(out.Table, f.Table) {
 		t.Errorf("a sound table became %x", out.Table)
 	}

@@ -40,6 +40,8 @@
 // Descriptions that an option keeps are not searched for what private text said, unless that was a name:
 // makers copy descriptions there. UIDs that an option keeps are kept whatever they say. Parts of names under
 // three characters are found in text that people write, as words; removed values under three characters nowhere.
+// Within compressed pixels, all that JPEG, JPEG-LS, JPEG 2000 and RLE do not need for the image is blanked; video and
+// JPEG XL are not looked into.
 //
 // Pixels that may show a name are held back until somebody looked: the subject then says so, or brings
 // rectangles to black out.

@@ -51,12 +51,9 @@ func (p *pass) compressed(src, out *dicom.Dataset, e *dicom.Element) error {
 	if len(p.subject.Blackout) > 0 {
 		return fmt.Errorf("%w: rectangles cannot be blacked out in compressed pixels", ErrRefused)
 	}
-	fragments := e.Fragments
-	if commented(p.syntax) {
-		var err error
-		if fragments, err = withoutComments(fragments); err != nil {
-			return err
-		}
+	fragments, err := withoutText(p.syntax, src, e.Fragments)
+	if err != nil {
+		return err
 	}
 	if !soundTable(fragments) {
 		fragments = fragments.In(source(fragments))
