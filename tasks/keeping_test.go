@@ -305,7 +305,9 @@ func told(t *testing.T, play func(k *keeper, away *atomic.Bool, told func() []st
 			}
 			return nil
 		})
-	}, func(k *keeper) { play(k, &away, func() []string { synctest.Wait(); return slices.Sorted(slices.Values(all)) }) })
+	}, func(k *keeper) {
+		play(k, &away, func() []string { synctest.Wait(); return slices.Sorted(slices.Values(all)) })
+	})
 }
 
 // A task that ended names its successor until that is stored. Another end must not take its place.

@@ -13,8 +13,8 @@ import (
 // became of the write. Errors other than the sentinels named here mean that the outcome is unknown.
 type Store interface {
 	// Insert stores a new record. If a record of the same user holds its IdempotencyKey or DedupeKey,
-	// nothing is written and the result is that record with [ErrDuplicate]; of two inserts at once
-	// exactly one succeeds.
+	// nothing is written and the result is that record with [ErrDuplicate], the holder of IdempotencyKey
+	// before that of DedupeKey; of two inserts at once exactly one succeeds.
 	Insert(ctx context.Context, t Task) (Task, error)
 
 	// Get returns the whole record, or [ErrNotFound].

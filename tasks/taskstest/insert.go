@@ -10,6 +10,7 @@ var insertScenarios = []scenario{
 	{"a second task with the same idempotency key is the first one", duplicateIdempotencyKey},
 	{"a second active task with the same dedupe key is the first one", duplicateDedupeKey},
 	{"a dedupe key is free again once its task is final", dedupeKeyIsFreed},
+	{"the holder of the idempotency key comes before that of the dedupe key", idempotencyFirst},
 	{"keys of different people do not meet", keysBelongToUsers},
 	{"inserting a record again after an unknown outcome finds it", insertedTwice},
 }
@@ -49,6 +50,17 @@ func dedupeKeyIsFreed(t *testing.T, s tasks.Store) {
 	first := insert(t, s, Queued(keyed("", "d")))
 	update(t, s, first, tasks.CancelRequested("ada@example.org", Epoch))
 	insert(t, s, Queued(keyed("", "d")))
+}
+
+func idempotencyFirst(t *testing.T, s tasks.Store) {
+	insert(t, s, Queued(keyed("", "d")))
+	first := insert(t, s, Queued(keyed("k", "")))
+	insert(t, s, Queued(keyed("", "e")))
+	for _, dedupe := range []string{"d", "e"} {
+		got, err := s.Insert(t.Context(), Queued(keyed("k", dedupe)))
+		refused(t, "an insert that is like two others", err, tasks.ErrDuplicate)
+		same(t, "it returns the holder of the idempotency key", first, got)
+	}
 }
 
 func keysBelongToUsers(t *testing.T, s tasks.Store) {

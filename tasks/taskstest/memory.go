@@ -57,9 +57,14 @@ func (m *Memory) Insert(ctx context.Context, t tasks.Task) (tasks.Task, error) {
 		return tasks.Task{}, err
 	}
 	defer m.mu.Unlock()
-	for _, o := range m.tasks {
-		if o.UserID == t.UserID && (o.IdempotencyKey == t.IdempotencyKey || o.DedupeKey == t.DedupeKey) {
-			return o.Clone(), tasks.ErrDuplicate
+	for _, holds := range []func(o tasks.Task) bool{
+		func(o tasks.Task) bool { return o.IdempotencyKey == t.IdempotencyKey },
+		func(o tasks.Task) bool { return o.DedupeKey == t.DedupeKey },
+	} {
+		for _, o := range m.tasks {
+			if o.UserID == t.UserID && holds(o) {
+				return o.Clone(), tasks.ErrDuplicate
+			}
 		}
 	}
 	m.tasks[t.ID] = t.Clone()

@@ -13,13 +13,16 @@ import (
 	"filmroom/tasks"
 )
 
+// modelLanes are the lanes that a play uses.
+var modelLanes = []string{"import", "export"}
+
 // Model plays random submits, claims, ends, cancels, crashes, clock jumps and restarts on a store and on
 // [Memory], the model, side by side, and fails at the first answer in which they differ. The flags
 // -rapid.checks and -rapid.steps say how often and how long.
 func Model(t *testing.T, h Harness) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := &play{rt: rt, t: t, harness: h, store: h.New(t), model: NewMemory(), now: Epoch, latest: Epoch, tokens: map[string]string{}}
-		for i, name := range []string{"import", "export"} {
+		for i, name := range modelLanes {
 			p.lane(name, i+1)
 		}
 		rt.Repeat(map[string]func(*rapid.T){
@@ -33,6 +36,8 @@ func Model(t *testing.T, h Harness) {
 			"clock":      p.advance,
 			"restart":    p.restart,
 			"delete":     p.delete,
+			"ask":        p.ask,
+			"follow":     p.follow,
 			"":           p.agree,
 		})
 	})
@@ -78,11 +83,12 @@ func alike(a, b error) bool {
 type nothing struct{}
 
 func (p *play) submit(rt *rapid.T) {
-	t := Queued(In(rapid.SampledFrom([]string{"import", "export"}).Draw(rt, "lane")), Of(rapid.SampledFrom([]string{"ada", "bob", "eve"}).Draw(rt, "user")),
+	t := Queued(In(rapid.SampledFrom(modelLanes).Draw(rt, "lane")), Of(rapid.SampledFrom([]string{"ada", "bob", "eve"}).Draw(rt, "user")),
 		func(t *tasks.Task) {
 			t.Priority = rapid.SampledFrom([]int{50, 100}).Draw(rt, "priority")
 			t.LockKey = rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(rt, "lock")
 			t.IdempotencyKey = rapid.SampledFrom([]string{"", "", "k"}).Draw(rt, "key")
+			t.DedupeKey = rapid.SampledFrom([]string{"", "", "d"}).Draw(rt, "dedupe")
 			t.AvailableAt = p.now.Add(time.Duration(rapid.IntRange(0, 90).Draw(rt, "delay")) * time.Second)
 			t.MaxAttempts = rapid.IntRange(1, 3).Draw(rt, "attempts")
 		})
@@ -95,15 +101,17 @@ func (p *play) submit(rt *rapid.T) {
 func (p *play) claim(rt *rapid.T) {
 	p.claims++
 	c := tasks.Claim{
-		Lane: rapid.SampledFrom([]string{"import", "export"}).Draw(rt, "lane"), Limit: rapid.IntRange(1, 4).Draw(rt, "limit"), Now: p.now,
+		Lane: rapid.SampledFrom(modelLanes).Draw(rt, "lane"), Limit: rapid.IntRange(1, 4).Draw(rt, "limit"), Now: p.now,
 		Move: func(t *tasks.Task) error {
 			return tasks.Claimed(Lease(fmt.Sprintf("token-%d-%s", p.claims, t.ID), p.now), p.now)(t)
 		},
 	}
+	before := p.slots(c.Lane)
 	got, _ := both(p, "claim", func(s tasks.Store) ([]tasks.Task, error) { return s.Claim(p.t.Context(), c) })
 	for _, t := range got {
 		p.tokens[t.ID] = t.Lease.Token
 	}
+	p.withinCapacity(c.Lane, before)
 }
 
 // one picks a task that was submitted; ok is false while there is none.
@@ -139,7 +147,7 @@ func (p *play) end(rt *rapid.T) {
 		"cancel": tasks.Canceled(token, p.now), "phase": tasks.PhaseEntered(token, "storing", p.now),
 	}
 	what := rapid.SampledFrom([]string{"finish", "fail", "retry", "hand back", "cancel", "phase"}).Draw(rt, "end")
-	p.update(id, what, ends[what])
+	p.update(id, what, followed(rt, ends[what]))
 }
 
 // person has somebody ask for something.
@@ -185,7 +193,7 @@ func (p *play) lane(name string, capacity int) {
 }
 
 func (p *play) setLane(rt *rapid.T) {
-	name := rapid.SampledFrom([]string{"import", "export"}).Draw(rt, "lane")
+	name := rapid.SampledFrom(modelLanes).Draw(rt, "lane")
 	capacity, paused := rapid.IntRange(0, 3).Draw(rt, "capacity"), rapid.IntRange(0, 3).Draw(rt, "paused") == 0
 	_, _ = both(p, "put lane", func(s tasks.Store) (nothing, error) {
 		lane(p.t, s, name, capacity, func(l *tasks.Lane) { l.Paused = paused })
@@ -193,9 +201,10 @@ func (p *play) setLane(rt *rapid.T) {
 	})
 }
 
-// advance lets time pass: a moment, or long enough for leases to run out. It may jump back a little.
+// advance lets time pass: a moment, or long enough for leases to run out. It may jump, forward and back.
 func (p *play) advance(rt *rapid.T) {
-	p.now = p.now.Add(rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, 20 * time.Second, 2 * time.Minute, -time.Second}).Draw(rt, "by"))
+	p.now = p.now.Add(rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, 20 * time.Second, 2 * time.Minute,
+		-time.Second, -30 * time.Second, -time.Hour, 25 * time.Hour}).Draw(rt, "by"))
 	if p.now.After(p.latest) {
 		p.latest = p.now
 	}
