@@ -163,7 +163,7 @@ func (d *desk) newManager() (*tasks.Manager, error) {
 		Follow: webhook.Follow(d.webhookOf, func(err error) {
 			d.log.Error("who has a webhook could not be looked up; the delivery looks again", "error", err)
 		}),
-		SoleOwner: d.stores.exclusive, Healthy: d.stores.healthy, Now: d.stores.now,
+		SoleOwner: d.stores.exclusive, Healthy: d.stores.healthy, Now: d.stores.now, Clock: d.stores.clock,
 		Logger: d.log, Observer: d.metrics,
 	})
 }

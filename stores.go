@@ -34,6 +34,7 @@ type stores struct {
 	// exclusive is true where nobody else can be running tasks while we hold the data directory.
 	exclusive bool
 	now       func() time.Time // the store's clock
+	clock     *tasks.Clock     // the same, where the engine keeps it
 	healthy   func() error     // nil, or says why nothing may be claimed
 }
 
@@ -53,7 +54,7 @@ func openStores(ctx context.Context, at places, beside bool, log *slog.Logger) (
 	if err != nil {
 		return nil, err
 	}
-	people := db.Accounts()
+	people, clock := db.Accounts(), tasks.NewClock(time.Now)
 	return &stores{
 		name: "sqlite", tasks: db.Tasks(), imaging: db.Imaging(), accounts: people,
 		ping: func(ctx context.Context) error {
@@ -61,7 +62,7 @@ func openStores(ctx context.Context, at places, beside bool, log *slog.Logger) (
 			return err
 		},
 		close:     func(context.Context) error { return db.Close() },
-		exclusive: true, now: time.Now,
+		exclusive: true, now: clock.Now, clock: clock,
 	}, nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"filmroom/tasks"
 )
 
 // Skew is how far two clocks that were measured against the server may differ. A measurement that moves
@@ -25,10 +27,9 @@ type Clock struct {
 
 // Clock returns a clock that has been measured against the server.
 func (db *DB) Clock(ctx context.Context) (*Clock, error) {
-	started := time.Now() // a monotonic reading: setting the machine's clock changes nothing here
 	c := &Clock{
 		server: db.serverTime,
-		local:  func() time.Time { return started.Add(time.Since(started)) },
+		local:  tasks.Monotonic(),
 	}
 	if _, err := c.Measure(ctx); err != nil {
 		return nil, err

@@ -18,10 +18,11 @@ const maxEarly = 4096
 // to renew: nothing is claimed until the store has answered.
 func (m *Manager) beat(ctx context.Context) {
 	runs := m.live()
+	now, off := m.now(), m.off()
 	if len(runs) == 0 && !m.renewFailed.Load() {
+		m.keepTime(off, nil)
 		return
 	}
-	now := m.now()
 	beats := make([]Beat, len(runs))
 	for i, r := range runs {
 		t := r.Task()
@@ -32,7 +33,7 @@ func (m *Manager) beat(ctx context.Context) {
 	}
 	write, cancel := context.WithTimeout(ctx, m.cfg.Heartbeat)
 	defer cancel()
-	renewals, err := m.cfg.Store.Renew(write, beats, now.Add(m.cfg.LeaseTTL), now)
+	renewals, err := m.cfg.Store.Renew(write, beats, now.Add(m.cfg.LeaseTTL+max(off, 0)), now)
 	m.renewFailed.Store(err != nil && ctx.Err() == nil)
 	if err != nil {
 		m.log.Error("renew leases", "attempts", len(runs), "err", err)
@@ -40,6 +41,17 @@ func (m *Manager) beat(ctx context.Context) {
 	for i := range min(len(runs), len(renewals)) {
 		runs[i].renewed(renewals[i], now)
 	}
+	if err == nil {
+		m.keepTime(off, runs)
+	}
+}
+
+// off is by how much the machine's time is ahead of the engine's clock.
+func (m *Manager) off() time.Duration {
+	if m.cfg.Clock == nil {
+		return 0
+	}
+	return m.cfg.Clock.Off()
 }
 
 // renewed takes in the answer to a heartbeat that was sent at at.

@@ -45,10 +45,12 @@ type Config struct {
 	SoleOwner bool
 	// Healthy, if set, is asked before each claim; while it returns an error nothing is claimed, and
 	// [Manager.Health] tells of it.
-	Healthy  func() error
-	Now      func() time.Time // time.Now; a shared store's clock where there is one
-	Logger   *slog.Logger     // slog.Default()
-	Observer Observer         // nobody
+	Healthy func() error
+	// Now is a shared store's clock, unless Clock is set, which the engine keeps. Neither: a Clock of its own.
+	Now      func() time.Time
+	Clock    *Clock
+	Logger   *slog.Logger // slog.Default()
+	Observer Observer     // nobody
 }
 
 // An Observer is told what a metrics system wants to know. Its methods must not block.
@@ -125,8 +127,11 @@ func (c *Config) defaults() {
 			*d.field = d.value
 		}
 	}
-	if c.Now == nil {
-		c.Now = time.Now
+	if c.Now == nil && c.Clock == nil {
+		c.Clock = NewClock(time.Now)
+	}
+	if c.Clock != nil {
+		c.Now = c.Clock.Now
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -154,7 +159,7 @@ func (m *Manager) Start(ctx context.Context) error {
 		owner = m.Boot()
 	}
 	for _, step := range []func(context.Context) error{
-		m.storeLanes, func(ctx context.Context) error { return m.rescue(ctx, owner) },
+		m.storeLanes, func(ctx context.Context) error { return m.rescue(ctx, owner) }, m.recall,
 	} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("start tasks: %w", err)

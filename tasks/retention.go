@@ -57,6 +57,31 @@ func (m *Manager) pruneStatus(ctx context.Context, status Status, age time.Durat
 	}
 }
 
+// recall lets tasks that were submitted at a moment which is still to come wait no longer for that moment: the
+// machine's clock has been set back since. A shared store's clock is not the machine's.
+func (m *Manager) recall(ctx context.Context) error {
+	if m.cfg.Clock == nil {
+		return nil
+	}
+	now := m.now()
+	q := Query{Statuses: []Status{StatusQueued}, From: now.Add(ClockSkew), Sort: OldestFirst, Limit: pruneBatch, NoTotal: true}
+	for {
+		page, err := m.cfg.Store.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, t := range page.Items {
+			_, err := m.cfg.Store.Update(ctx, t, Recalled(now))
+			if err != nil && !errors.Is(err, ErrUnchanged) && !refused(err) {
+				return err
+			}
+		}
+		if q.Cursor = page.NextCursor; q.Cursor == "" {
+			return nil
+		}
+	}
+}
+
 // forgetTask removes the record first: what is then left behind by a crash, the sweeps find.
 func (m *Manager) forgetTask(ctx context.Context, t Task) error {
 	err := m.cfg.Store.Delete(ctx, t)

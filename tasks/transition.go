@@ -244,6 +244,22 @@ func CancelRequested(by string, now time.Time) Move {
 	}
 }
 
+// Recalled makes a task due that was submitted to run at once, at a moment which is still to come because
+// the clock was set back. A time that its submitter chose stands.
+func Recalled(now time.Time) Move {
+	return func(t *Task) error {
+		switch {
+		case t.Status != StatusQueued:
+			return &ConflictError{EventQueued, t.Status}
+		case !t.AvailableAt.After(now), t.AvailableAt.After(t.CreatedAt) && t.Attempt == 0:
+			return ErrUnchanged
+		}
+		t.AvailableAt = Millis(now)
+		t.note(now, Entry{Event: EventQueued, Note: "the clock was set back"})
+		return nil
+	}
+}
+
 // PausedBy holds a waiting task back until [ResumedBy].
 func PausedBy(by string, now time.Time) Move {
 	return from(EventPaused, StatusQueued, func(t *Task) {
