@@ -73,6 +73,22 @@ func TestDelaysDoubleUpToTheCapLessAtMostHalf(t *testing.T) {
 	}
 }
 
+func TestAKindChoosesHowItsDelaysGrowAndScatter(t *testing.T) {
+	t.Parallel()
+	r := Retry{Base: time.Second, Cap: time.Minute, Factor: 3, Jitter: -1}
+	for attempt, want := range map[int]time.Duration{1: time.Second, 2: 3 * time.Second, 4: 27 * time.Second, 5: time.Minute} {
+		if d := r.Delay(attempt); d != want {
+			t.Errorf("after attempt %d: %s, want %s without jitter", attempt, d, want)
+		}
+	}
+	for name, wrong := range map[string]Retry{"a factor below 1": {MaxAttempts: 1, Factor: 0.5}, "more than all": {MaxAttempts: 1, Jitter: 1.5}} {
+		k := Define(Kind{Name: "a", Lane: "l", Retry: wrong}, func(context.Context, struct{}, *Run) (Done, error) { return Done{}, nil })
+		if _, err := NewKinds(k); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}
+
 func TestWrongRegistrationsAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	ok := Define(Kind{Name: "a", Lane: "l", Retry: Retry{MaxAttempts: 1}}, func(context.Context, struct{}, *Run) (Done, error) { return Done{}, nil })

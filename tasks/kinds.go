@@ -1,11 +1,13 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -46,21 +48,20 @@ type Done struct {
 	Result  any    // for programs; becomes JSON in Task.Result
 }
 
-// Retry says how often and when attempts follow failed ones. The n-th delay is Base doubled n-1 times, at
-// most Cap, of which a random half is taken away so that many failures do not come back together.
+// Retry says how often and when attempts follow failed ones. The n-th delay is Base times Factor to the n-1, at
+// most Cap, of which up to Jitter is taken away at random so that many failures do not come back together.
 type Retry struct {
 	MaxAttempts int           // at least 1
 	Base, Cap   time.Duration // defaults 1 s and 5 min
+	Factor      float64       // at least 1; 0: 2
+	Jitter      float64       // a share, at most 1; 0: one half; negative: none
 }
 
 // Delay is how long to wait after the given attempt failed.
 func (r Retry) Delay(attempt int) time.Duration {
-	d := r.Base
-	for i := 1; i < attempt && d < r.Cap; i++ {
-		d *= 2
-	}
-	d = min(d, r.Cap)
-	return d - rand.N(d/2+1)
+	factor, jitter := cmp.Or(r.Factor, 2), max(cmp.Or(r.Jitter, 0.5), 0)
+	d := min(float64(r.Base)*math.Pow(factor, float64(attempt-1)), float64(r.Cap))
+	return time.Duration(d - rand.Float64()*jitter*d)
 }
 
 // Define completes a kind with its runner. The arguments are decoded strictly: a field that A does not
@@ -118,6 +119,9 @@ func (k *Kind) complete() error {
 		return fmt.Errorf("kind %q has no runner: make it with tasks.Define", k.Name)
 	case k.Retry.MaxAttempts < 1:
 		return fmt.Errorf("kind %q allows %d attempts: it needs at least 1", k.Name, k.Retry.MaxAttempts)
+	}
+	if f, j := k.Retry.Factor, k.Retry.Jitter; f != 0 && !(f >= 1) || !(j <= 1) {
+		return fmt.Errorf("kind %q multiplies its delays by %g and takes a share of up to %g away: it must be at least 1, and at most 1", k.Name, f, j)
 	}
 	if k.Retry.Base <= 0 {
 		k.Retry.Base = time.Second
