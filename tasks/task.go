@@ -47,8 +47,8 @@ type Task struct {
 	// Timeout bounds each attempt of this task; 0: what its kind says.
 	Timeout time.Duration `json:"timeout,omitempty"`
 
-	Lease             *Lease    `json:"lease,omitempty"` // set while processing
-	HeartbeatAt       time.Time `json:"heartbeatAt,omitzero"`
+	Lease             *Lease    `json:"lease,omitempty"`            // set while processing
+	HeartbeatAt       time.Time `json:"heartbeatAt,omitzero"`       // set while processing: when the lease was given or renewed
 	CancelRequestedAt time.Time `json:"cancelRequestedAt,omitzero"` // a person asked a running task to stop
 
 	Progress Progress        `json:"progress"`         // last stored snapshot; memory knows newer while it runs

@@ -400,12 +400,12 @@ func (t *Task) run(lease Lease, now time.Time) {
 }
 
 func (t *Task) wait(at time.Time) {
-	t.Status, t.Lease = StatusQueued, nil
+	t.Status, t.Lease, t.HeartbeatAt = StatusQueued, nil, time.Time{}
 	t.AvailableAt = Millis(at)
 }
 
 func (t *Task) end(s Status, now time.Time) {
-	t.Status, t.Lease = s, nil
+	t.Status, t.Lease, t.HeartbeatAt = s, nil, time.Time{}
 	t.EndedAt = Millis(now)
 	t.DedupeKey = t.ID
 	t.Checkpoint = nil

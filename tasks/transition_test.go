@@ -231,3 +231,13 @@ func TestWhatFollowsIsNamedByTheEndAlone(t *testing.T) {
 		}
 	}
 }
+
+func TestAHeartbeatIsShownOfWhatRunsAlone(t *testing.T) {
+	t.Parallel()
+	running := standing(tasks.StatusProcessing)
+	for name, m := range map[string]tasks.Move{"an end": tasks.Finished("token", tasks.Outcome{}, now), "a hand-back": tasks.HandedBack("token", now)} {
+		if after := taskstest.Moved(running, m); running.HeartbeatAt.IsZero() || !after.HeartbeatAt.IsZero() {
+			t.Errorf("after %s the heartbeat is at %v", name, after.HeartbeatAt)
+		}
+	}
+}
