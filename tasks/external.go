@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 )
 
@@ -72,6 +74,7 @@ func (m *Manager) ReportLog(ctx context.Context, p Person, id string, level slog
 	if err != nil {
 		return err
 	}
+	defer m.logging.lock(id)()
 	had, err := m.cfg.Store.Log(ctx, id, 0, maxLogLines)
 	if err != nil {
 		return err
@@ -90,6 +93,19 @@ func (m *Manager) ReportLog(ctx context.Context, p Person, id string, level slog
 		_, err = m.Report(ctx, p, id, Report{})
 	}
 	return err
+}
+
+// A stripe of locks lets one caller at a time into what belongs to a task, in bounded memory: two tasks may share a
+// lock, which costs them a moment.
+type stripe struct {
+	seed  maphash.Seed
+	locks [64]sync.Mutex
+}
+
+func (s *stripe) lock(taskID string) (unlock func()) {
+	l := &s.locks[maphash.String(s.seed, taskID)%uint64(len(s.locks))]
+	l.Lock()
+	return l.Unlock
 }
 
 // ReportFile takes the bytes of an external task's download from r. A second file replaces the first.

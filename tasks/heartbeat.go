@@ -181,12 +181,15 @@ func (m *Manager) heard(t Task) bool {
 	return true
 }
 
+// maxSweptLines is how many files a sweep names in the log, one a line; the others it counts.
+const maxSweptLines = 100
+
 // sweep removes result files that have expired or that no record names.
 func (m *Manager) sweep(ctx context.Context) {
 	if m.cfg.Results == nil {
 		return
 	}
-	err := m.cfg.Results.sweep(func(taskID, path string) (bool, error) {
+	removed, err := m.cfg.Results.sweep(func(taskID, path string) (bool, error) {
 		t, err := m.cfg.Store.Get(ctx, taskID)
 		if errors.Is(err, ErrNotFound) {
 			return false, nil
@@ -198,5 +201,12 @@ func (m *Manager) sweep(ctx context.Context) {
 	})
 	if err != nil && ctx.Err() == nil {
 		m.log.Error("sweep results", "err", err)
+	}
+	for i, path := range removed {
+		if i == maxSweptLines {
+			m.log.Info("removed more result files", "files", len(removed)-i)
+			break
+		}
+		m.log.Info("removed a result file that has expired or that no task names", "path", path)
 	}
 }

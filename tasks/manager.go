@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -80,6 +81,8 @@ type Manager struct {
 	leasing  int             // writes under way that lease tasks to attempts not yet in runs
 	early    map[string]Task // what was told of those meanwhile, by token; empty while leasing is 0
 
+	logging stripe // of external tasks: a line's number is read before it is written
+
 	abandoned   atomic.Int32 // runners that outlived their grace and have not returned
 	renewFailed atomic.Bool  // the last renewal did not reach the store
 
@@ -94,6 +97,7 @@ type Manager struct {
 func NewManager(cfg Config) (*Manager, error) {
 	cfg.defaults()
 	m := &Manager{cfg: cfg, log: cfg.Logger, boot: ulid.Make(), runs: map[string]*Run{}, early: map[string]Task{}, lanes: map[string]*lane{}}
+	m.logging.seed = maphash.MakeSeed()
 	m.broker = newBroker(m.boot, m.now, m.overlay)
 	m.stopFetch, m.stopLoops = func() {}, func() {}
 	var mistakes []error

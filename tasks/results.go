@@ -53,11 +53,12 @@ func (d *ResultDir) remove(path string) error {
 	return nil
 }
 
-// sweep removes each file that keep does not want, a task's directory at a time.
-func (d *ResultDir) sweep(keep func(taskID, path string) (bool, error)) error {
+// sweep removes each file that keep does not want, a task's directory at a time, and returns their paths, which are
+// made of our own ids.
+func (d *ResultDir) sweep(keep func(taskID, path string) (bool, error)) (removed []string, err error) {
 	dirs, err := os.ReadDir(d.dir)
 	if err != nil {
-		return fmt.Errorf("sweep results: %w", err)
+		return nil, fmt.Errorf("sweep results: %w", err)
 	}
 	var failures []error
 	for _, dir := range dirs {
@@ -67,12 +68,14 @@ func (d *ResultDir) sweep(keep func(taskID, path string) (bool, error)) error {
 			path := filepath.Join(dir.Name(), f.Name())
 			wanted, err := keep(dir.Name(), path)
 			if err == nil && !wanted {
-				err = d.remove(path)
+				if err = d.remove(path); err == nil {
+					removed = append(removed, path)
+				}
 			}
 			failures = append(failures, err)
 		}
 	}
-	return errors.Join(failures...)
+	return removed, errors.Join(failures...)
 }
 
 // A resultFile is the download being written by one attempt.
