@@ -102,6 +102,7 @@ type deidentifyCommand struct {
 	Prefix         string   `default:"P" help:"What pseudonyms begin with (${default})."`
 	Key            string   `type:"path" help:"A file with the key under which runs agree in UIDs, pseudonyms and dates. It is made if it does not exist." placeholder:"FILE"`
 	Mapping        string   `type:"path" help:"Write who is who into this CSV file, which names patients. It must not exist." placeholder:"FILE"`
+	Report         string   `type:"path" help:"Write what was changed into this file, a line of JSON for each change, without any value. It must not exist." placeholder:"FILE"`
 	PixelsReviewed bool     `help:"Somebody has looked at all images: none shows a name."`
 	Blackout       []string `sep:"none" help:"Paint over this rectangle in all images: x,y,width,height in pixels. May be given several times." placeholder:"RECTANGLE"`
 	Workers        int      `help:"Files at once (one for each processor)."`
@@ -124,8 +125,15 @@ func (c *deidentifyCommand) Run(ctx context.Context, s streams) (err error) {
 			return err
 		}
 	}
+	told := func(bool) error { return nil }
+	if c.Report != "" {
+		if r.Changed, told, err = reportFile(c.Report); err != nil {
+			return errors.Join(err, finish(false))
+		}
+	}
 	result, err := imaging.DeidentifyFolder(ctx, r)
-	err = errors.Join(err, finish(err == nil && result.Written > 0))
+	keep := err == nil && result.Written > 0
+	err = errors.Join(err, finish(keep), told(keep))
 	if wrong, ok := errors.AsType[imaging.FieldErrors](err); ok {
 		return usageError{fmt.Errorf("%w; options are %s", wrong, strings.Join(deid.Supported(), ", "))}
 	}
@@ -177,10 +185,7 @@ func keyFile(path string) ([]byte, error) {
 
 // mappingFile takes lines and, at the end, gives the file its name or removes it.
 func mappingFile(path string) (line func(imaging.Mapped) error, finish func(keep bool) error, err error) {
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, errors.Join(usageError{fmt.Errorf("%s exists already", path)}, err)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".filmroom-*")
+	f, end, err := asideFile(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -189,7 +194,36 @@ func mappingFile(path string) (line func(imaging.Mapped) error, finish func(keep
 	line = func(m imaging.Mapped) error { return lines.Write(m.Fields()) }
 	return line, func(keep bool) error {
 		lines.Flush()
-		err := errors.Join(lines.Error(), f.Sync(), f.Close())
+		return errors.Join(lines.Error(), end(keep && lines.Error() == nil))
+	}, nil
+}
+
+// reportFile takes what was changed in each file and, at the end, gives the report its name or removes it.
+func reportFile(path string) (changed func(string, deid.Report) error, finish func(keep bool) error, err error) {
+	f, finish, err := asideFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	var lines []byte
+	return func(name string, report deid.Report) (err error) {
+		if lines, err = imaging.AppendChanges(lines[:0], name, report); err != nil {
+			return err
+		}
+		_, err = f.Write(lines)
+		return err
+	}, finish, nil
+}
+
+// asideFile is a file without a name, which finish gives it, or removes.
+func asideFile(path string) (f *os.File, finish func(keep bool) error, err error) {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, errors.Join(usageError{fmt.Errorf("%s exists already", path)}, err)
+	}
+	if f, err = os.CreateTemp(filepath.Dir(path), ".filmroom-*"); err != nil {
+		return nil, nil, err
+	}
+	return f, func(keep bool) error {
+		err := errors.Join(f.Sync(), f.Close())
 		if err != nil || !keep {
 			return errors.Join(err, os.Remove(f.Name()))
 		}

@@ -63,7 +63,8 @@ func TestAFolderIsDeidentifiedFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	in, to := folderOf(t), t.TempDir()
 	first, second, key, mapping := filepath.Join(to, "a"), filepath.Join(to, "b"), filepath.Join(to, "key"), filepath.Join(to, "who.csv")
-	ran(t, 0, "dicom", "deidentify", in, first, "--key", key, "--mapping", mapping, "--option", "shiftDates")
+	changes := filepath.Join(to, "changes.jsonl")
+	ran(t, 0, "dicom", "deidentify", in, first, "--key", key, "--mapping", mapping, "--option", "shiftDates", "--report", changes)
 	ran(t, 0, "dicom", "deidentify", in, second, "--key", key, "--option", "shiftDates")
 	all := everything(t, first)
 	if strings.Contains(strings.ToUpper(all), "SECRET") || !strings.Contains(all, filepath.FromSlash("/P0001/ST001/SE001/IM000002.dcm")) {
@@ -75,7 +76,12 @@ func TestAFolderIsDeidentifiedFromTheCommandLine(t *testing.T) {
 	if who, err := os.ReadFile(mapping); err != nil || strings.Count(string(who), "SECRET-1") != 2 {
 		t.Errorf("who is who: %q, %v", who, err)
 	}
+	const row = `{"file":"P0001/ST001/SE001/IM000002.dcm","tag":"(0010,0010)","action":"pseudonymised"}` + "\n"
+	if told, err := os.ReadFile(changes); err != nil || !strings.Contains(string(told), row) || strings.Contains(string(told), "SECRET") {
+		t.Errorf("what was changed: %s, %v", told, err)
+	}
 	ran(t, 0, "dicom", "verify", first)
+	ran(t, 2, "dicom", "deidentify", in, filepath.Join(to, "d"), "--report", changes)
 	ran(t, 2, "dicom", "deidentify", in, first) // it is there already
 	ran(t, 2, "dicom", "deidentify", in, filepath.Join(in, "x"))
 	ran(t, 2, "dicom", "deidentify", in, filepath.Join(to, "c"), "--option", "unheardOf")

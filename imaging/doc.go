@@ -29,7 +29,7 @@
 //
 // Keys, pseudonyms and offsets of dates are fixed at submit and sealed with the task under the desk's key, so
 // that a rerun makes the same archive. Names in it are numbers. It ends with manifest.sha256, which sha256sum -c
-// reads, and report.json, which sums up what was changed. What cannot leave safely is left out and listed; an
+// reads, report.json, which sums up what was changed, and changes.jsonl, which says it image by image. What cannot leave safely is left out and listed; an
 // option that is not carried out completely is refused at submit.
 //
 // # Memory

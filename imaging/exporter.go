@@ -101,7 +101,7 @@ func (x *exporter) run(ctx context.Context, args exportArgs) (err error) {
 	if err != nil {
 		return err
 	}
-	if x.packing, err = newPacking(out, x.desk.files, x.task.Task().CreatedAt); err != nil {
+	if x.packing, err = newPacking(ctx, out, x.desk.files, x.task.Task().CreatedAt); err != nil {
 		return err
 	}
 	defer x.packing.close()

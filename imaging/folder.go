@@ -23,8 +23,9 @@ type FolderRequest struct {
 	Blackout       [][]int  // painted over in all of In: x, y, width, height
 	Workers        int      // 0: one for each processor
 
-	Refused func(path, reason string) // told of each file that stays behind
-	Mapped  func(Mapped) error        // told who is who in each file that is written; nil: nobody asks
+	Refused func(path, reason string)                   // told of each file that stays behind
+	Mapped  func(Mapped) error                          // told who is who in each file that is written; nil: nobody asks
+	Changed func(name string, report deid.Report) error // told what was changed in it; nil: nobody asks
 }
 
 // FolderResult says how many files there were.

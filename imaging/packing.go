@@ -57,16 +57,8 @@ var packedBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // fill runs write into a packer and keeps what came out of it, which the caller drops on an error.
 func (p *packed) fill(ctx context.Context, f *files, write func(*packer) (deid.Report, error)) (deid.Report, error) {
-	w := packers.Get().(*packer)
-	w.ctx, w.size, w.spill = ctx, 0, spill{files: f, buffer: packedBuffers.Get().(*bytes.Buffer)}
-	defer func() {
-		p.buffer, p.tmp = w.spill.buffer, w.spill.tmp
-		w.ctx, w.spill = nil, spill{}
-		packers.Put(w)
-	}()
-	w.crc.Reset()
-	w.sum.Reset()
-	w.deflate.Reset(&w.spill)
+	w := newPacker(ctx, f)
+	defer p.take(w)
 	report, err := write(w)
 	if err == nil {
 		err = w.deflate.Close()
@@ -74,12 +66,33 @@ func (p *packed) fill(ctx context.Context, f *files, write func(*packer) (deid.R
 	if err != nil {
 		return report, err
 	}
+	p.seal(w)
+	return report, nil
+}
+
+// seal notes what came out of a packer.
+func (p *packed) seal(w *packer) {
 	p.sum = hex.EncodeToString(w.sum.Sum(nil))
 	p.header = zip.FileHeader{
 		Name: p.item.path, Method: zip.Deflate, CRC32: w.crc.Sum32(),
 		UncompressedSize64: uint64(w.size), CompressedSize64: uint64(w.spill.size),
 	}
-	return report, nil
+}
+
+func newPacker(ctx context.Context, f *files) *packer {
+	w := packers.Get().(*packer)
+	w.ctx, w.size, w.spill = ctx, 0, spill{files: f, buffer: packedBuffers.Get().(*bytes.Buffer)}
+	w.crc.Reset()
+	w.sum.Reset()
+	w.deflate.Reset(&w.spill)
+	return w
+}
+
+// take moves what a packer holds to p, and the packer to whoever needs one next.
+func (p *packed) take(w *packer) {
+	p.buffer, p.tmp = w.spill.buffer, w.spill.tmp
+	w.ctx, w.spill = nil, spill{}
+	packers.Put(w)
 }
 
 func (w *packer) Write(b []byte) (int, error) {
@@ -141,25 +154,39 @@ type packing struct {
 	at       time.Time // of everything in it
 	manifest *os.File
 	lines    *bufio.Writer
+	changes  *changes
 }
 
 const (
 	manifestName = "manifest.sha256"
 	reportName   = "report.json"
+	changesName  = "changes.jsonl"
 )
 
-func newPacking(w io.Writer, f *files, at time.Time) (*packing, error) {
+func newPacking(ctx context.Context, w io.Writer, f *files, at time.Time) (*packing, error) {
 	manifest, err := f.create()
 	if err != nil {
 		return nil, err
 	}
 	p := &packing{room: f.room, out: bufio.NewWriterSize(w, 256<<10), at: at.UTC(), manifest: manifest, lines: bufio.NewWriter(manifest)}
-	p.zip = zip.NewWriter(p.out)
+	p.zip, p.changes = zip.NewWriter(p.out), newChanges(ctx, f)
 	return p, nil
 }
 
-// add writes an image.
+// add writes an image and what was changed in it.
 func (p *packing) add(image packed) error {
+	if err := p.write(image); err != nil {
+		return err
+	}
+	if err := p.changes.add(image.header.Name, image.report); err != nil {
+		return full(err)
+	}
+	_, err := fmt.Fprintf(p.lines, "%s  %s\n", image.sum, image.header.Name)
+	return full(err)
+}
+
+// write puts what was packed into the archive.
+func (p *packing) write(image packed) error {
 	if err := p.room.take(int64(image.header.CompressedSize64)); err != nil {
 		return err
 	}
@@ -173,14 +200,11 @@ func (p *packing) add(image packed) error {
 	if image.tmp != nil {
 		from = io.NewSectionReader(image.tmp, 0, int64(image.header.CompressedSize64))
 	}
-	if _, err := io.Copy(w, from); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(p.lines, "%s  %s\n", image.sum, image.header.Name)
-	return full(err)
+	_, err = io.Copy(w, from)
+	return err
 }
 
-// finish writes manifest and report, and ends the archive. The manifest is what sha256sum -c reads.
+// finish writes manifest, report and changes, and ends the archive. The manifest is what sha256sum -c reads.
 func (p *packing) finish(r *report) error {
 	if err := p.lines.Flush(); err != nil {
 		return full(err)
@@ -204,10 +228,15 @@ func (p *packing) finish(r *report) error {
 			return err
 		}
 	}
-	return errors.Join(p.zip.Close(), p.out.Flush())
+	rows, err := p.changes.end()
+	if err == nil {
+		err = p.write(rows)
+	}
+	return errors.Join(err, p.zip.Close(), p.out.Flush())
 }
 
 func (p *packing) close() {
+	p.changes.drop()
 	_ = p.manifest.Close()
 	_ = os.Remove(p.manifest.Name())
 }

@@ -1,6 +1,7 @@
 package imaging
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,6 +86,7 @@ type rewritten struct {
 	tmp    string
 	series Series
 	mapped Mapped
+	report deid.Report
 	who    patient
 	reason string
 	err    error
@@ -112,7 +114,7 @@ func (f *folder) rewrite(_ context.Context, path string) (w rewritten) {
 		if f.Mapped != nil {
 			w.mapped = f.mappedOf(w.series, instance, subject.Pseudonym)
 		}
-		w.tmp, err = f.write(file, subject)
+		w.tmp, w.report, err = f.write(file, subject)
 		return err
 	})
 	if w.reason == "" {
@@ -127,16 +129,16 @@ func (f *folder) mappedOf(s Series, i Instance, pseudonym string) Mapped {
 }
 
 // write makes a file without a name.
-func (f *folder) write(file *dicom.File, subject deid.Subject) (path string, err error) {
+func (f *folder) write(file *dicom.File, subject deid.Subject) (path string, report deid.Report, err error) {
 	out, err := os.CreateTemp(f.staging, "*.tmp")
 	if err != nil {
-		return "", err
+		return "", report, err
 	}
-	_, err = f.plan.Apply(out, file, subject)
+	report, err = f.plan.Apply(out, file, subject)
 	if err = errors.Join(err, out.Close()); err != nil {
 		err = errors.Join(err, os.Remove(out.Name()))
 	}
-	return out.Name(), err
+	return out.Name(), report, err
 }
 
 // commit gives a file its name, in the order in which files were read.
@@ -161,6 +163,11 @@ func (f *folder) commit(_ context.Context, w rewritten) error {
 		return err
 	}
 	f.result.Written++
+	if f.Changed != nil {
+		if err := f.Changed(cmp.Or(w.mapped.Name, filepath.Base(f.Out)), w.report); err != nil {
+			return err
+		}
+	}
 	if f.Mapped == nil {
 		return nil
 	}

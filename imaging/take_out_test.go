@@ -145,7 +145,7 @@ func TestAnArchiveHasAManifestAReportAndAReceipt(t *testing.T) {
 	task, archive := d.takeOut(imaging.ExportRequest{Name: `trial "A"`})
 	files := contents(t, archive)
 	names := []string{"P0001/ST001/SE001/IM000001.dcm", "P0001/ST001/SE001/IM000002.dcm", "P0001/ST001/SE001/IM000003.dcm"}
-	same(t, "archive", sortedKeys(files), append(slices.Clone(names), "manifest.sha256", "report.json"))
+	same(t, "archive", sortedKeys(files), append(slices.Clone(names), "changes.jsonl", "manifest.sha256", "report.json"))
 	manifest := ""
 	for _, n := range names {
 		manifest += sha(files[n]) + "  " + n + "\n"
@@ -169,6 +169,9 @@ func TestAnArchiveHasAManifestAReportAndAReceipt(t *testing.T) {
 		return c.Tag == "(0010,0010)"
 	}); i < 0 || report.Changes[i].Action != "pseudonymised" || report.Changes[i].Elements != 3 || report.Images != 3 || report.Profile != "basic" {
 		t.Errorf("report: %s", files["report.json"])
+	}
+	if lines := strings.Split(string(files["changes.jsonl"]), "\n"); len(lines) < 3*10 || !slices.Contains(lines, `{"file":"`+names[2]+`","tag":"(0010,0010)","action":"pseudonymised"}`) {
+		t.Errorf("changes: %s", files["changes.jsonl"])
 	}
 	var rows []string
 	for _, n := range names {

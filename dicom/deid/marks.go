@@ -133,6 +133,8 @@ func (p *pass) meta(f, out *dicom.File) {
 			p.classUID(f.Meta, out.Meta, e)
 		case t == tag.MediaStorageSOPInstanceUID:
 			p.metaInstance(f.Meta, out, e)
+		case t == tag.ImplementationClassUID || t == tag.ImplementationVersionName:
+			p.note(f.Meta, e, Replaced, out.Meta, nil) // by those of who writes
 		case t >= tag.SourceApplicationEntityTitle:
 			p.note(f.Meta, e, Removed, out.Meta, nil)
 		}
