@@ -87,7 +87,9 @@ func (d *Desk) sweepStaging(ctx context.Context) error {
 			return fmt.Errorf("sweep staging: %w", err)
 		}
 		if !needed {
-			err = d.staging.remove(id)
+			if err = d.staging.remove(id); err == nil {
+				d.log.Info("removed staged input that no task can use any more", "id", id)
+			}
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("sweep staging: %w", err)
