@@ -191,8 +191,8 @@ func TestWhatCannotLeaveSafelyIsLeftOutAndListed(t *testing.T) {
 	if task.Progress.Message != "2 of 3 exported, 1 refused" {
 		t.Error(task.Progress.Message)
 	}
-	if got := len(contents(t, archive)); got != 4 {
-		t.Errorf("archive has %d entries, want 2 images, manifest and report", got)
+	if got := len(contents(t, archive)); got != 5 {
+		t.Errorf("archive has %d entries, want 2 images, manifest, report and changes", got)
 	}
 	rows, err := d.Receipts(t.Context(), task.ID, imaging.ReceiptQuery{After: -1, Limit: 10, Outcomes: []imaging.Outcome{imaging.Refused}})
 	check(t, err)
