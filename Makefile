@@ -47,6 +47,9 @@ lint: ## what must be clean besides the tests
 
 test: assets chromium dcmtk lint ## all tests, the browser's too
 	go test -race -count=1 -timeout 8m $(PACKAGES)
+	@for p in dicom dicom/deid; do FILMROOM_SHARED=/none go test -count=1 -timeout 2m -cover ./$$p | awk '{print} \
+		match($$0, /coverage: [0-9.]+/) {covered = substr($$0, RSTART+10, RLENGTH-10)} \
+		END {if (covered+0 < 90) {print "its own tests, without samples, must cover 90 % of '$$p'"; exit 1}}'; done
 	go test -count=1 -timeout 4m ./sqlite # what takes too long under the race detector and needs it not
 	go test -count=1 -timeout 4m -run AgreeWithTheModel ./sqlite -rapid.checks=2 -rapid.steps=500 # and two long lives
 	E2E=1 go test -race -count=1 -timeout 8m ./e2e/...

@@ -52,7 +52,8 @@ type scan struct {
 	t       *testing.T
 	name    string
 	out     *dicom.File
-	raw     []byte          // what leaves, without its pixels
+	raw     []byte // what leaves, without its native pixels
+	sets    map[*dicom.Charset]bool
 	stays   map[string]bool // texts that the table keeps
 	removed map[string]bool // texts that went
 }
@@ -148,22 +149,23 @@ func studyOf(f *dicom.File) string {
 }
 
 func newScan(t *testing.T, name string, o Options, f *dicom.File, b []byte) *scan {
-	s := &scan{t: t, name: name, stays: map[string]bool{}, removed: map[string]bool{}}
+	s := &scan{t: t, name: name, sets: map[*dicom.Charset]bool{}, stays: map[string]bool{}, removed: map[string]bool{}}
 	s.out = parse(t, b)
 	s.raw = b
-	if e, ok := s.out.Dataset.Get(tag.PixelData); ok {
-		end := len(b) - int(max(e.Len(), 0))
-		if e.Fragments != nil {
-			end = int(e.Offset)
-		}
-		s.raw = b[:end]
+	if e, ok := s.out.Dataset.Get(tag.PixelData); ok && e.Fragments == nil {
+		const header = 12 // tag, VR, two reserved bytes, length
+		s.raw = slices.Concat(b[:e.Offset], b[e.Offset+header+e.Len():])
 	}
 	for n := range s.out.Dataset.Walk() {
 		for _, v := range n.Dataset.Values(n.Element) {
 			s.stays[n.Path.String()+v] = true
 		}
 	}
+	s.sets[f.Dataset.Charset()] = true
 	for n := range f.Dataset.Walk() {
+		if n.Element.Tag == tag.SpecificCharacterSet {
+			s.sets[n.Dataset.Charset()] = true
+		}
 		for _, v := range n.Dataset.Values(n.Element) {
 			if !s.stays[n.Path.String()+v] && identifying(n.Element, v, o) {
 				s.removed[v] = true
@@ -233,10 +235,26 @@ func (s *scan) run() {
 		}
 	}
 	for v := range s.removed {
-		if len(v) >= 6 && bytes.Contains(s.raw, []byte(v)) && !withinAny(terms, v) {
-			s.t.Errorf("%s: a removed value of %d bytes stands in what leaves: %q", s.name, len(v), v)
+		for _, b := range s.encodings(v) {
+			if len(b) >= 6 && bytes.Contains(s.raw, b) && !withinAny(terms, v) {
+				s.t.Errorf("%s: a removed value of %d bytes stands in what leaves: %q", s.name, len(v), v)
+			}
 		}
 	}
+}
+
+// encodings are the bytes of a text in UTF-8 and in each character set of the file.
+func (s *scan) encodings(v string) [][]byte {
+	all := [][]byte{[]byte(v)}
+	if strings.IndexFunc(v, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return all
+	}
+	for cs := range s.sets {
+		if b, err := cs.Encode(vr.LO, v); err == nil {
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 func withinAny(terms map[string]bool, v string) bool {
