@@ -53,7 +53,8 @@ func openStaging(dir string, r *room) (*staging, error) {
 	return &staging{dir: dir, room: r, active: map[string]bool{}, keys: map[string]bool{}}, nil
 }
 
-// begin reserves an idempotency key and a place under the id of the task to be.
+// begin reserves an idempotency key and a place under the id of the task to be. Each is given back once: a key may be
+// another transfer's by the time its files are gone.
 func (s *staging) begin(id, key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,12 +71,18 @@ func (s *staging) begin(id, key string) error {
 	return nil
 }
 
-// end releases what begin reserved; what was written stays.
-func (s *staging) end(id, key string) {
+// release gives back the key that begin reserved.
+func (s *staging) release(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.keys, key)
+}
+
+// end gives back the place that begin reserved; what was written stays, to a task or to the sweep.
+func (s *staging) end(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.active, id)
-	delete(s.keys, key)
 }
 
 func (s *staging) isActive(id string) bool {

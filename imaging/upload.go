@@ -215,7 +215,8 @@ func (u *Upload) submit(ctx context.Context) (t tasks.Task, existed bool, err er
 func (u *Upload) keep() {
 	u.over = true
 	u.close()
-	u.d.staging.end(u.id, u.slot)
+	u.d.staging.release(u.slot)
+	u.d.staging.end(u.id)
 }
 
 // Abort removes what was sent. It does nothing after Commit or another Abort.
@@ -225,10 +226,11 @@ func (u *Upload) Abort() {
 	}
 	u.over = true
 	u.close()
+	u.d.staging.release(u.slot) // first: who finds nothing staged any more may send again under the key
 	if err := u.d.staging.remove(u.id); err != nil {
 		u.d.log.Warn("an aborted transfer was left behind until the next sweep", "err", err)
 	}
-	u.d.staging.end(u.id, u.slot)
+	u.d.staging.end(u.id)
 }
 
 func (u *Upload) close() {
