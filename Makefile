@@ -68,7 +68,7 @@ soak: ## kill -9 a hundred times, fuzz 60 s a target; not in CI
 	SOAK=1 go test -count=1 -timeout 60m -v -run 'TestSoak' ./e2e/
 
 bench: ## one table of what the desk does in a second
-	@BENCH=1 go test -count=1 -timeout 40m -v -run '^TestBench(Peers)?$$' ./e2e | grep -v '^=== '
+	@BENCH=1 go test -count=1 -timeout 40m -v -run '^TestBench$$' ./e2e | grep -v '^=== '
 
 chromium:
 	@if [ -z "$${CHROMIUM:-}" ] && ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then \

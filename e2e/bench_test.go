@@ -31,6 +31,8 @@ func TestBench(t *testing.T) {
 		{"images", benchImages},
 		{"dicom", benchDICOM},
 		{"viewers", benchViewers},
+		{"engine", benchEngine},
+		{"peers", benchPeers},
 		{"packages", benchPackages},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, tab) })
@@ -43,6 +45,18 @@ type table struct{ rows [][2]string }
 
 func (b *table) add(what, format string, args ...any) {
 	b.rows = append(b.rows, [2]string{what, fmt.Sprintf(format, args...)})
+}
+
+// beside adds a row after those of the same measure, which is what stands before the colon.
+func (b *table) beside(what, figure string) {
+	measure, _, _ := strings.Cut(what, ":")
+	at := len(b.rows)
+	for i, row := range b.rows {
+		if strings.HasPrefix(row[0], measure+":") {
+			at = i + 1
+		}
+	}
+	b.rows = slices.Insert(b.rows, at, [2]string{what, figure})
 }
 
 func (b *table) String() string {
@@ -209,12 +223,6 @@ func (v *watchers) close() []time.Duration {
 type figure struct{ row, pkg, bench, unit, benchtime string }
 
 var figures = []figure{
-	{"tasks submitted one by one from 8 callers (SQLite)", "./sqlite", "BenchmarkEngineSubmit8Callers", "tasks/s", "2s"},
-	{"tasks submitted one by one from 256 callers (SQLite)", "./sqlite", "BenchmarkEngineSubmit256Callers", "tasks/s", "2s"},
-	{"tasks that do nothing, drained (SQLite)", "./sqlite", "BenchmarkEngineDrain", "tasks/s", "2s"},
-	{"the same beside 1,000,000 finished tasks", "./sqlite", "BenchmarkEngineBesideAMillion/drain", "tasks/s", "2s"},
-	{"submit to start (SQLite), p50", "./sqlite", "BenchmarkEnginePickup", "p50-ms", "2s"},
-	{"submit to start (SQLite), p99", "./sqlite", "BenchmarkEnginePickup", "p99-ms", "2s"},
 	{"a page of 1,000,000 own tasks with its total (SQLite), p99 of the slowest two filters", "./sqlite", "BenchmarkList", "p99-ms", "100x"},
 	{"the board and other pages of who has these, p99 of the slowest", ".", "BenchmarkPages", "p99-ms", "100x"},
 }

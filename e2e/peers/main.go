@@ -1,6 +1,6 @@
 // Command peers measures two other task engines at what the desk's own benchmarks measure, so that their
 // figures stand side by side: River on SQLite, and asynq on Redis where redis-server is installed. It prints
-// rows for the table of `make bench`.
+// rows for the table of `make bench`, which finds their places there by what stands before the colon.
 //
 // All run tasks that do nothing and promise the same as the desk: what was submitted survives a power cut.
 // asynq is measured a second time without that promise, as it is usually run.
@@ -111,7 +111,7 @@ func (r *runs) ran(number int) {
 
 func measure(ctx context.Context, out io.Writer, p peer) error {
 	row := func(what, format string, args ...any) {
-		fmt.Fprintf(out, "| %s: %s | %s |\n", p.name(), what, fmt.Sprintf(format, args...))
+		fmt.Fprintf(out, "| %s: %s | %s |\n", what, p.name(), fmt.Sprintf(format, args...))
 	}
 	perSecond := func(what string, n int, do func() error) error {
 		began := time.Now()
@@ -127,7 +127,7 @@ func measure(ctx context.Context, out io.Writer, p peer) error {
 	}); err != nil {
 		return err
 	}
-	if err := perSecond(fmt.Sprintf("tasks submitted in bulk, %d at a time", batch), bulks, func() error {
+	if err := perSecond(fmt.Sprintf("tasks submitted together, %d at a time or from 256 callers", batch), bulks, func() error {
 		for from := singles; from < singles+bulks; from += batch {
 			if err := p.submitBulk(ctx, from, batch); err != nil {
 				return err
