@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"unicode"
 
 	"filmroom/tasks"
+	"filmroom/views"
 )
 
 // What people who are not administrators may ask of the scheduler, and what those may.
@@ -96,25 +98,32 @@ func (p *params) nothingToSchedule(given submission) {
 	}
 }
 
-// withRoom submits what a person asks for, unless they have as many unfinished tasks as one may have. A
-// person's submits go one after the other, so that no two take the last place. Each process on a shared store sees
+// withRoom submits what a person asks for, unless they have as many unfinished tasks as one may have. Under an
+// idempotency key that one of their tasks has, nothing new can come of it, and no room is needed. A person's submits go one after the other, so that no two take the last place. Each process on a shared store sees
 // to its own: together they may go beyond the bound by one for each process but the first.
-func (s *Server) withRoom(ctx context.Context, p tasks.Person, submit func() error) error {
+func (s *Server) withRoom(ctx context.Context, p tasks.Person, key string, submit func() error) error {
 	if p.Admin {
-		return submit()
+		return submit() // in no order
 	}
 	leave, err := s.submits.enter(ctx, p.UserID)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if err := s.roomFor(ctx, p); err != nil {
+	if err := s.roomFor(ctx, p, key); err != nil {
 		return err
 	}
 	return submit()
 }
 
-func (s *Server) roomFor(ctx context.Context, p tasks.Person) error {
+// roomFor refuses who has no room for one more.
+func (s *Server) roomFor(ctx context.Context, p tasks.Person, key string) error {
+	if p.Admin {
+		return nil
+	}
+	if _, err := s.cfg.Tasks.Keyed(ctx, p, key); !errors.Is(err, tasks.ErrNotFound) {
+		return err
+	}
 	counts, err := s.cfg.Tasks.Counts(ctx, p)
 	if err != nil {
 		return err
@@ -129,7 +138,7 @@ func (s *Server) roomFor(ctx context.Context, p tasks.Person) error {
 		return nil
 	}
 	return &fault{status: http.StatusTooManyRequests, retryAfter: tryAgainAfter,
-		detail: fmt.Sprintf("You have %d unfinished tasks, which is as many as one may have. Wait for some to end, or cancel some.", unfinished)}
+		detail: "You have " + views.Plural(unfinished, "unfinished task") + ", which is as many as one may have. Wait for some to end, or cancel some."}
 }
 
 // arguments checks what a kind is to work on. The external kind takes any object.

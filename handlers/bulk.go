@@ -35,7 +35,7 @@ func (s *Server) submitBulk(c echo.Context) error {
 	}
 	ctx, person := c.Request().Context(), who(c).person()
 	var t tasks.Task
-	err = s.withRoom(ctx, person, func() (err error) {
+	err = s.withRoom(ctx, person, "", func() (err error) {
 		t, err = s.cfg.Tasks.SubmitBulk(ctx, person, args)
 		return err
 	})

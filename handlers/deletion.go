@@ -48,7 +48,12 @@ func (s *Server) deleteSeries(c echo.Context) error {
 // beginDeleting submits a deletion and notes each series that it is about, for the task's record goes sooner than the
 // audit log.
 func (s *Server) beginDeleting(c echo.Context, ids []string) (tasks.Task, error) {
-	t, err := s.cfg.Desk.Delete(c.Request().Context(), who(c).person(), ids)
+	ctx, person := c.Request().Context(), who(c).person()
+	var t tasks.Task
+	err := s.withRoom(ctx, person, "", func() (err error) {
+		t, err = s.cfg.Desk.Delete(ctx, person, ids)
+		return err
+	})
 	if err != nil {
 		return t, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"filmroom/accounts"
 	"filmroom/imaging"
+	"filmroom/tasks"
 )
 
 // exportRequest is an imaging.ExportRequest as JSON.
@@ -30,12 +31,24 @@ func (s *Server) createExport(c echo.Context) error {
 	if err := decodeJSON(c, &given); err != nil {
 		return err
 	}
-	t, err := s.cfg.Desk.Export(c.Request().Context(), who(c).person(), imaging.ExportRequest(given))
+	t, err := s.export(c, imaging.ExportRequest(given))
 	if err != nil {
 		return err
 	}
-	s.auditExport(c, t.ID, len(given.SeriesIDs), given.Profile)
 	return accepted(c, http.StatusAccepted, t.ID)
+}
+
+// export begins to take series out, where the person has room for one more task, and notes it.
+func (s *Server) export(c echo.Context, request imaging.ExportRequest) (t tasks.Task, err error) {
+	ctx, person := c.Request().Context(), who(c).person()
+	err = s.withRoom(ctx, person, "", func() error {
+		t, err = s.cfg.Desk.Export(ctx, person, request)
+		return err
+	})
+	if err == nil {
+		s.auditExport(c, t.ID, len(request.SeriesIDs), request.Profile)
+	}
+	return t, err
 }
 
 // mapping sends which image of an export was which: old and new patient id and UIDs, one line an image. It is a file of

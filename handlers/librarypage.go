@@ -85,7 +85,12 @@ func (s *Server) bringInSample(c echo.Context) error {
 	if err := noBody(c); err != nil {
 		return err
 	}
-	t, err := s.cfg.Desk.Sample(c.Request().Context(), who(c).person())
+	ctx, person := c.Request().Context(), who(c).person()
+	var t tasks.Task
+	err := s.withRoom(ctx, person, "", func() (err error) {
+		t, err = s.cfg.Desk.Sample(ctx, person)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (s *Server) bulkFromPage(c echo.Context) error {
 		return invalid("action", "must be one of cancel, retry, dismiss")
 	}
 	ctx, person := c.Request().Context(), who(c).person()
-	err = s.withRoom(ctx, person, func() error {
+	err = s.withRoom(ctx, person, "", func() error {
 		_, err := s.cfg.Tasks.SubmitBulk(ctx, person, bulkArgs(action, q))
 		return err
 	})

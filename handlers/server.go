@@ -37,7 +37,7 @@ type Config struct {
 	// Burst how many at once; defaults 50, and four seconds of Rate. A negative Rate sets no limit.
 	Rate  float64
 	Burst int
-	// MaxUnfinished is how many unfinished tasks a person may have who submits more through the API and is
+	// MaxUnfinished is how many unfinished tasks a person may have who asks for more, by API or page, and is
 	// no administrator; default 1000.
 	MaxUnfinished int
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"filmroom/imaging"
 	"filmroom/tasks"
 	"filmroom/views"
 )
@@ -60,15 +61,10 @@ func (s *Server) submitTask(c echo.Context) error {
 	}
 	ctx, person := c.Request().Context(), who(c).person()
 	spec, err := s.specOf(ctx, person, given)
-	if err != nil {
+	if err != nil && !errors.Is(err, imaging.ErrNotFound) {
 		return err
 	}
-	var t tasks.Task
-	var status int
-	err = s.withRoom(ctx, person, func() (err error) {
-		t, status, err = s.place(ctx, person, spec)
-		return err
-	})
+	t, status, err := s.place(ctx, person, spec, err)
 	if err != nil {
 		return err
 	}
@@ -87,7 +83,8 @@ func (s *Server) submitTask(c echo.Context) error {
 	return sendJSON(c, status, s.newWholeTaskJSON(c, t))
 }
 
-// specOf is what the engine is asked for. Everything that is wrong with the submission is told together.
+// specOf is what the engine is asked for. Everything that is wrong with the submission is told together. With
+// [imaging.ErrNotFound] it names what is not there (any more), and is otherwise as it should be.
 func (s *Server) specOf(ctx context.Context, person tasks.Person, given submission) (tasks.Spec, error) {
 	k, err := s.kindOf(given.Kind)
 	if err != nil {
@@ -127,8 +124,29 @@ func (s *Server) kindOf(name string) (tasks.Kind, error) {
 	return k, invalid("kind", mustBe(append(s.cfg.Tasks.DirectKinds(), exportKind, tasks.ExternalKind)))
 }
 
-// place submits, or finds what stands for the same already.
-func (s *Server) place(ctx context.Context, p tasks.Person, spec tasks.Spec) (tasks.Task, int, error) {
+// place finds the task that was submitted under the same key, or submits a new one. The key comes first: what the spec
+// names may be missing by now, and a task that stands takes no room.
+func (s *Server) place(ctx context.Context, p tasks.Person, spec tasks.Spec, missing error) (t tasks.Task, status int, err error) {
+	t, err = s.cfg.Tasks.Keyed(ctx, p, spec.IdempotencyKey)
+	switch {
+	case err == nil && !s.asksTheSame(t, spec):
+		return t, 0, errOtherTask
+	case !errors.Is(err, tasks.ErrNotFound):
+		return t, http.StatusOK, err
+	case missing != nil:
+		return t, 0, missing
+	}
+	err = s.withRoom(ctx, p, "", func() error {
+		t, status, err = s.placeNew(ctx, p, spec)
+		return err
+	})
+	return t, status, err
+}
+
+var errOtherTask = invalid("idempotencyKey", "was used for a task that asks for something else")
+
+// placeNew submits, or finds what stands for the same since a moment ago.
+func (s *Server) placeNew(ctx context.Context, p tasks.Person, spec tasks.Spec) (tasks.Task, int, error) {
 	submit := s.cfg.Tasks.Submit
 	if spec.Kind == tasks.ExternalKind {
 		submit = s.cfg.Tasks.RegisterExternal
@@ -138,7 +156,7 @@ func (s *Server) place(ctx context.Context, p tasks.Person, spec tasks.Spec) (ta
 		return t, http.StatusCreated, err
 	}
 	if t.IdempotencyKey == spec.IdempotencyKey && !s.asksTheSame(t, spec) {
-		return t, 0, invalid("idempotencyKey", "was used for a task that asks for something else")
+		return t, 0, errOtherTask
 	}
 	t, err = s.cfg.Tasks.Get(ctx, p, t.ID)
 	return t, http.StatusOK, err

@@ -202,6 +202,48 @@ func TestAPersonHasABoundedNumberOfUnfinishedTasks(t *testing.T) {
 	ada.submit(fields{"kind": "gate"}).wants(http.StatusCreated)
 }
 
+// Threat: what the bound keeps out comes in by files, exports and deletions, or from a page.
+func TestTheBoundOnUnfinishedTasksHoldsAtEveryDoor(t *testing.T) {
+	t.Parallel()
+	d := setup(t, options{config: func(c *handlers.Config) { c.MaxUnfinished = 1 }})
+	ada, root := d.person("ada@example.org"), d.admin("root@example.org")
+	series := ada.study()
+	key := header("Idempotency-Key", "drop-1")
+	sent := ada.brings(multi("files", slices3()...), key)
+	ada.gate("")
+	out := jsonBody(fields{"seriesIds": []string{series.SeriesID}, "profile": "basic"})
+	for _, a := range []*answer{
+		ada.api("POST", "/api/exports", out),
+		ada.api("POST", "/api/series", multi("files", slices3()...)),
+		ada.api("POST", "/api/series", multi("files", slices3()...), header("Idempotency-Key", "drop-2")),
+		ada.api("DELETE", "/api/series/"+series.SeriesID),
+	} {
+		if a.problem(http.StatusTooManyRequests); a.response.Header.Get("Retry-After") == "" {
+			t.Error("a refusal does not say how long to wait")
+		}
+	}
+	for path, form := range map[string]edit{
+		"/exports": formBody("seriesIds", series.SeriesID, "profile", "basic"), "/sample": nil,
+		"/library/delete": formBody("seriesIds", series.SeriesID, "confirmed", "true"), "/bulk": formBody("action", "cancel"),
+	} {
+		edits := []edit{htmx}
+		if form != nil {
+			edits = append(edits, form)
+		}
+		a := ada.page("POST", path, edits...).wants(http.StatusTooManyRequests)
+		if !strings.Contains(string(a.body), "You have 1 unfinished task, which is as many as one may have.") {
+			t.Errorf("%s says %s", path, a.body)
+		}
+	}
+	ada.staged(0)
+	var again struct{ TaskID string }
+	if ada.api("POST", "/api/series", multi("files", slices3()...), key).wants(http.StatusOK).json(&again); again.TaskID != sent.ID {
+		t.Error("files that were sent before, and need no room, are refused")
+	}
+	root.gate("")
+	root.brings(multi("files", slices3()...))
+}
+
 // Threat: many requests at the same moment all see the last place free.
 func TestOfManySubmitsAtOnceNoMoreAreTakenThanAPersonMayHave(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -16,11 +18,12 @@ import (
 // and pseudonyms, and seals them.
 const exportKind = "export"
 
-// exportSpecOf completes spec with what an export is asked to do.
+// exportSpecOf completes spec with what an export is asked to do. With [imaging.ErrNotFound] the spec is what was asked
+// for, good for nothing but to find the task that carried it out when its series still were there.
 func (s *Server) exportSpecOf(ctx context.Context, p *params, person tasks.Person, k tasks.Kind, given submission, spec tasks.Spec) (tasks.Spec, error) {
-	prepared, err := s.preparedExport(ctx, p, person, spec.Args.(json.RawMessage))
-	if err != nil {
-		return spec, err
+	prepared, missing := s.preparedExport(ctx, p, person, spec.Args.(json.RawMessage))
+	if missing != nil && !errors.Is(missing, imaging.ErrNotFound) {
+		return spec, missing
 	}
 	if err := s.schedule(ctx, p, person, k, given, &spec); err != nil {
 		return spec, err
@@ -36,7 +39,7 @@ func (s *Server) exportSpecOf(ctx context.Context, p *params, person tasks.Perso
 		spec.Name = prepared.Name
 	}
 	spec.ID, spec.Args, spec.Sealed, spec.LockKey = prepared.ID, json.RawMessage(args), prepared.Sealed, cmp.Or(prepared.LockKey, spec.LockKey)
-	return spec, err
+	return spec, errors.Join(err, missing)
 }
 
 // preparedExport reads the arguments as strictly as POST /api/exports reads its body. What is wrong with them is added to p.
@@ -51,6 +54,9 @@ func (s *Server) preparedExport(ctx context.Context, p *params, person tasks.Per
 	if err == nil {
 		prepared, err = s.cfg.Desk.ExportSpec(ctx, person, imaging.ExportRequest(request))
 	}
+	if errors.Is(err, imaging.ErrNotFound) {
+		return s.cfg.Desk.AskedSpec(person, imaging.ExportRequest(request)), err
+	}
 	f, _ := faultOf(err)
 	if err == nil || f.fields == nil {
 		return prepared, err
@@ -62,7 +68,7 @@ func (s *Server) preparedExport(ctx context.Context, p *params, person tasks.Per
 }
 
 // asked are arguments as a person gave them, in the one form that all ways to ask for the same share. How many images an
-// export then had was the desk's to say, and grows with the library.
+// export then had was the desk's to say, and grows with the library; so was the order of its series.
 func asked(kind string, args json.RawMessage) (json.RawMessage, error) {
 	if kind == exportKind {
 		var members map[string]json.RawMessage
@@ -70,12 +76,29 @@ func asked(kind string, args json.RawMessage) (json.RawMessage, error) {
 			return nil, err
 		}
 		delete(members, "images")
+		for _, set := range []string{"seriesIds", "pixelsReviewed"} {
+			if err := sortIDs(members, set); err != nil {
+				return nil, err
+			}
+		}
 		var err error
 		if args, err = json.Marshal(members); err != nil {
 			return nil, err
 		}
 	}
 	return tasks.Canonical(args)
+}
+
+func sortIDs(members map[string]json.RawMessage, name string) (err error) {
+	var ids []string
+	if members[name] == nil {
+		return nil
+	}
+	if err = json.Unmarshal(members[name], &ids); err == nil {
+		slices.Sort(ids)
+		members[name], err = json.Marshal(ids)
+	}
+	return err
 }
 
 // auditSubmitted notes a new task that takes images out.

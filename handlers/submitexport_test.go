@@ -155,3 +155,24 @@ func TestExportsRunInTheirOrderAndOneAtATimeUnderALock(t *testing.T) {
 		t.Errorf("after the lock was free it ended %s, started at %v", end.Status, end.StartedAt)
 	}
 }
+
+// Threat: a program that lost the answer sends the same again after the series was deleted, and takes its export for failed.
+func TestAnExportSentAgainIsTheSameThoughItsSeriesIsGone(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ada, bob := d.person("ada@example.org"), d.person("bob@example.org")
+	series := ada.study()
+	given := export(series, fields{"idempotencyKey": "once", "args.pseudonyms": fields{series.PatientID: "X"}, "args.key": "trial"})
+	var first, again submitted
+	ada.submit(given).wants(http.StatusCreated).json(&first)
+	ada.ends(first.TaskID)
+	ada.api("DELETE", "/api/series/"+series.SeriesID+"?wait=60s").wants(http.StatusNoContent)
+	if ada.submit(given).wants(http.StatusOK).json(&again); again.TaskID != first.TaskID {
+		t.Errorf("sent again it is %s instead of %s", again.TaskID, first.TaskID)
+	}
+	ada.submit(export(series, fields{"idempotencyKey": "once", "args.pseudonyms": fields{series.PatientID: "Y"}, "args.key": "trial"})).refuses("idempotencyKey")
+	ada.submit(export(series, fields{"idempotencyKey": "once"})).refuses("idempotencyKey")
+	ada.submit(export(series, fields{"idempotencyKey": "twice"})).problem(http.StatusNotFound)
+	ada.submit(export(series, nil)).problem(http.StatusNotFound)
+	bob.submit(given).problem(http.StatusNotFound)
+}

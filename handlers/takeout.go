@@ -58,7 +58,7 @@ func (s *Server) takeOut(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := s.cfg.Desk.Export(c.Request().Context(), who(c).person(), request)
+	t, err := s.export(c, request)
 	if _, wrong := errors.AsType[imaging.FieldErrors](err); wrong {
 		dialog.Refused = true
 		status, err := s.tryOut(c, &dialog, request, shown)
@@ -70,7 +70,6 @@ func (s *Server) takeOut(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	s.auditExport(c, t.ID, len(request.SeriesIDs), request.Profile)
 	return onTo(c, views.TaskURL(t.ID))
 }
 

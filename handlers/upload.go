@@ -14,6 +14,7 @@ import (
 
 	"filmroom/accounts"
 	"filmroom/imaging"
+	"filmroom/tasks"
 	"filmroom/views"
 )
 
@@ -42,8 +43,11 @@ func (s *Server) upload(c echo.Context) error {
 	if !bare && kind != "multipart/form-data" {
 		return wrongMediaType("multipart/form-data, application/zip, application/gzip or application/dicom")
 	}
-	ctx := c.Request().Context()
-	u, err := s.cfg.Desk.NewUpload(ctx, who(c).person(), key)
+	ctx, person := c.Request().Context(), who(c).person()
+	if err := s.roomFor(ctx, person, key); err != nil {
+		return err // before all of it has come
+	}
+	u, err := s.cfg.Desk.NewUpload(ctx, person, key)
 	if err != nil {
 		return err
 	}
@@ -56,7 +60,12 @@ func (s *Server) upload(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t, existed, err := u.Commit(ctx)
+	var t tasks.Task
+	var existed bool
+	err = s.withRoom(ctx, person, key, func() (err error) {
+		t, existed, err = u.Commit(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}

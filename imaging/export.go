@@ -66,13 +66,9 @@ func (d *Desk) ExportSpec(ctx context.Context, p tasks.Person, request ExportReq
 	if err != nil {
 		return tasks.Spec{}, err
 	}
-	args := exportArgs{Series: idsOf(all), Profile: request.Profile, Options: optionsOn(request), Name: request.Name,
-		Blackout: request.Blackout, Key: request.Key, Naming: d.sealer.naming(p.UserID, request)}
+	args := d.askedFor(p, request, idsOf(all))
 	for _, s := range all {
 		args.Images += int64(s.Instances)
-		if slices.Contains(request.PixelsReviewed, s.ID) {
-			args.PixelsReviewed = append(args.PixelsReviewed, s.ID)
-		}
 	}
 	id := tasks.NewID()
 	sealed, err := d.sealer.seal(id, hidden)
@@ -80,6 +76,24 @@ func (d *Desk) ExportSpec(ctx context.Context, p tasks.Person, request ExportReq
 		return tasks.Spec{}, err
 	}
 	return tasks.Spec{ID: id, Kind: exportKindName, Name: exportName(args), Args: args, Sealed: sealed, LockKey: lockKey(p, args.Key)}, nil
+}
+
+// AskedSpec is [Desk.ExportSpec] as far as the request alone tells it, whatever is in the library: to find out whether
+// a task asks for the same, not to be submitted. The series may be in another order.
+func (d *Desk) AskedSpec(p tasks.Person, request ExportRequest) tasks.Spec {
+	args := d.askedFor(p, request, slices.Compact(slices.Sorted(slices.Values(request.SeriesIDs))))
+	return tasks.Spec{Kind: exportKindName, Name: exportName(args), Args: args, LockKey: lockKey(p, args.Key)}
+}
+
+func (d *Desk) askedFor(p tasks.Person, request ExportRequest, series []string) exportArgs {
+	args := exportArgs{Series: series, Profile: request.Profile, Options: optionsOn(request), Name: request.Name,
+		Blackout: request.Blackout, Key: request.Key, Naming: d.sealer.naming(p.UserID, request)}
+	for _, id := range series {
+		if slices.Contains(request.PixelsReviewed, id) {
+			args.PixelsReviewed = append(args.PixelsReviewed, id)
+		}
+	}
+	return args
 }
 
 // order checks a request: how it is to be carried out, the series in the order in which they leave, and what

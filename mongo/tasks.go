@@ -68,6 +68,15 @@ func (s *Tasks) Get(ctx context.Context, id string) (tasks.Task, error) {
 	return doc.Task, wrap(err, "get task %s", id)
 }
 
+// Keyed implements [tasks.Store]. A record without a caller's key has its own id as one.
+func (s *Tasks) Keyed(ctx context.Context, userID, key string) (tasks.Task, error) {
+	doc, err := one[taskDoc](ctx, s.db.tasks, bson.D{is("userId", userID), is("idempotencyKey", key)}, tasks.ErrNotFound)
+	if err == nil && doc.Task.ID == key {
+		return tasks.Task{}, tasks.ErrNotFound
+	}
+	return doc.Task, wrap(err, "get a task by its idempotency key")
+}
+
 // Update implements [tasks.Store]. A record that came from a list lacks what lists leave out, its journal for
 // one, and would overwrite it: such a one is read first.
 func (s *Tasks) Update(ctx context.Context, known tasks.Task, m tasks.Move) (tasks.Task, error) {

@@ -73,6 +73,14 @@ func (s *taskStore) Get(ctx context.Context, id string) (t tasks.Task, err error
 	return t, wrap(err, "get task", id)
 }
 
+func (s *taskStore) Keyed(ctx context.Context, userID, key string) (t tasks.Task, err error) {
+	err = s.db.read(ctx, func(c *lite.Conn) error {
+		t, err = one(c.Stmt(selectByIdempotencyKey).Text(userID).Text(key))
+		return err
+	})
+	return t, wrap(err, "get task by its idempotency key", "")
+}
+
 func (s *taskStore) Update(ctx context.Context, known tasks.Task, m tasks.Move) (result tasks.Task, err error) {
 	next, refusal := tasks.Apply(known, m)
 	err = s.db.write(ctx, func(tx *tx) error {

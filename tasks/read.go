@@ -26,6 +26,18 @@ func (m *Manager) Get(ctx context.Context, p Person, id string) (Task, error) {
 	return t, err
 }
 
+// Keyed returns the person's own task that was submitted with this idempotency key, or [ErrNotFound].
+func (m *Manager) Keyed(ctx context.Context, p Person, key string) (Task, error) {
+	if p.UserID == "" || key == "" {
+		return Task{}, ErrNotFound
+	}
+	t, err := m.cfg.Store.Keyed(ctx, p.UserID, key)
+	if err != nil {
+		return Task{}, err
+	}
+	return m.Get(ctx, p, t.ID)
+}
+
 // record is a task of the person as it is stored, which is what a move must start from.
 func (m *Manager) record(ctx context.Context, p Person, id string) (Task, error) {
 	t, err := m.cfg.Store.Get(ctx, id)

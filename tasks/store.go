@@ -20,6 +20,9 @@ type Store interface {
 	// Get returns the whole record, or [ErrNotFound].
 	Get(ctx context.Context, id string) (Task, error)
 
+	// Keyed returns the record of a user that a caller gave this idempotency key, or [ErrNotFound].
+	Keyed(ctx context.Context, userID, key string) (Task, error)
+
 	// Update makes one move. It tries the move on known, the record as a store last gave it, and
 	// writes only where the revision still is known.Rev; when that was stale it reads the record again and
 	// tries the move on that, as often as it takes. So the common move is one conditional write without

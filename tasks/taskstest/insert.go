@@ -12,6 +12,7 @@ var insertScenarios = []scenario{
 	{"a dedupe key is free again once its task is final", dedupeKeyIsFreed},
 	{"the holder of the idempotency key comes before that of the dedupe key", idempotencyFirst},
 	{"keys of different people do not meet", keysBelongToUsers},
+	{"a task is found by the idempotency key that its user gave", foundByKey},
 	{"inserting a record again after an unknown outcome finds it", insertedTwice},
 }
 
@@ -65,6 +66,20 @@ func idempotencyFirst(t *testing.T, s tasks.Store) {
 
 func keysBelongToUsers(t *testing.T, s tasks.Store) {
 	insertAll(t, s, Queued(keyed("k", "d"), Of("ada")), Queued(keyed("k", "d"), Of("bob")))
+}
+
+func foundByKey(t *testing.T, s tasks.Store) {
+	first, plain := insert(t, s, Queued(keyed("k", ""))), insert(t, s, Queued())
+	update(t, s, first, tasks.CancelRequested("ada@example.org", Epoch))
+	got, err := s.Keyed(t.Context(), first.UserID, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "found by its key, after its end too", get(t, s, first.ID), got)
+	for _, other := range [][2]string{{first.UserID, "l"}, {first.UserID, ""}, {first.UserID, plain.ID}, {"bob", "k"}} {
+		_, err := s.Keyed(t.Context(), other[0], other[1])
+		refused(t, "a key that nobody gave", err, tasks.ErrNotFound)
+	}
 }
 
 func insertedTwice(t *testing.T, s tasks.Store) {

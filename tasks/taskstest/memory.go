@@ -83,6 +83,19 @@ func (m *Memory) Get(ctx context.Context, id string) (tasks.Task, error) {
 	return t.Clone(), nil
 }
 
+func (m *Memory) Keyed(ctx context.Context, userID, key string) (tasks.Task, error) {
+	if err := m.enter(ctx, "Keyed"); err != nil {
+		return tasks.Task{}, err
+	}
+	defer m.mu.Unlock()
+	for _, t := range m.tasks {
+		if t.UserID == userID && t.IdempotencyKey == key && t.ID != key {
+			return t.Clone(), nil
+		}
+	}
+	return tasks.Task{}, tasks.ErrNotFound
+}
+
 func (m *Memory) Update(ctx context.Context, known tasks.Task, mv tasks.Move) (tasks.Task, error) {
 	if err := m.enter(ctx, "Update"); err != nil {
 		return tasks.Task{}, err

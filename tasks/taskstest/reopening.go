@@ -60,6 +60,10 @@ func (r *reopening) Stale(ctx context.Context, owner string, now time.Time, limi
 	return r.again().Stale(ctx, owner, now, limit)
 }
 
+func (r *reopening) Keyed(ctx context.Context, userID, key string) (tasks.Task, error) {
+	return r.again().Keyed(ctx, userID, key)
+}
+
 func (r *reopening) List(ctx context.Context, q tasks.Query) (tasks.Page, error) {
 	return r.again().List(ctx, q)
 }
