@@ -145,7 +145,7 @@ const bulkLane = "bulk"
 
 func (d *desk) newManager() (*tasks.Manager, error) {
 	kinds, err := tasks.NewKinds(append(d.imaging.Kinds(),
-		tasks.DefineBulk(bulkLane, func() *tasks.Manager { return d.manager }),
+		tasks.DefineBulk(bulkLane, func() *tasks.Manager { return d.manager }, handlers.AuditBulk(d.accounts)),
 		webhook.Define(webhook.Config{Lookup: d.webhookOf, Task: d.task, AllowPrivate: d.cfg.WebhookAllowPrivate, Now: d.stores.now}),
 	)...)
 	if err != nil {

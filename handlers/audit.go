@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -29,6 +30,19 @@ func (s *Server) auditRefused(c echo.Context, email string) {
 func (s *Server) auditMove(c echo.Context, action string, t tasks.Task) {
 	if t.UserID != who(c).ID {
 		s.audit(c, action, t.ID, "")
+	}
+}
+
+// AuditBulk notes what actions on many tasks do to somebody else's, each when it is done: what is undone in time has not
+// happened. From where it was asked for is not known by then. A crash may note one twice, never none.
+func AuditBulk(to *accounts.Service) tasks.BulkWitness {
+	actions := map[tasks.BulkAction]string{tasks.BulkCancel: accounts.ActTaskCanceled, tasks.BulkRetry: accounts.ActTaskRetried,
+		tasks.BulkDismiss: accounts.ActTaskDismissed}
+	return func(ctx context.Context, acted, on tasks.Task, action tasks.BulkAction) {
+		if acted.UserID != on.UserID {
+			to.Audit(ctx, accounts.AuditEntry{UserID: acted.UserID, Email: acted.UserEmail, Action: actions[action], Target: on.ID,
+				Note: "by task " + acted.ID})
+		}
 	}
 }
 

@@ -162,6 +162,9 @@ func TestFailuresThatAreAlikeAreRetriedByATask(t *testing.T) {
 	if root.api("GET", "/api/tasks/"+made[1]).json(&bulk); bulk.Name != "Retry 2 failed tasks" || bulk.Status != "queued" {
 		t.Errorf("made %+v", bulk)
 	}
+	if did, _ := root.actions("&action=task-retried"); len(did) != 0 {
+		t.Errorf("before anything is retried the log has %v", did)
+	}
 	later()
 	if end := root.ends(made[1]); end.Status != tasks.StatusFinished || end.Progress.Message != "2 retried" {
 		t.Errorf("ended %s: %s", end.Status, end.Progress.Message)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"filmroom/accounts"
 	"filmroom/tasks"
 	"filmroom/views"
 )
@@ -97,14 +96,11 @@ func (s *Server) retryFailures(c echo.Context) error {
 	return s.render(c, http.StatusOK, views.NoticePartial(said))
 }
 
-// retryAll submits a task that retries these. Each is audited like one that is retried alone, with the task that does it.
+// retryAll submits a task that retries these; see [AuditBulk].
 func (s *Server) retryAll(c echo.Context, ids []string) (views.Notice, error) {
 	t, err := s.cfg.Tasks.SubmitRetries(c.Request().Context(), who(c).person(), ids)
 	if err != nil {
 		return views.Notice{}, err
-	}
-	for _, taskID := range ids {
-		s.audit(c, accounts.ActTaskRetried, taskID, "by task "+t.ID)
 	}
 	return views.Notice{Text: fmt.Sprintf("Retrying %s begins in %s.", views.Plural(len(ids), "task"), views.Duration(tasks.BulkGrace)),
 		GoTo: views.TaskURL(t.ID), GoToWord: "Follow or undo it"}, nil

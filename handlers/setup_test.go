@@ -76,7 +76,9 @@ func setup(t testing.TB, with ...options) *desk {
 	}
 	imagery := must(imaging.New(images))
 	engine := tasks.Config{Store: db.Tasks(), Results: must(tasks.NewResultDir(filepath.Join(d.dir, "results"))), Logger: logger, SoleOwner: true,
-		Kinds:            must(tasks.NewKinds(append(imagery.Kinds(), d.gates.kind(), tasks.DefineBulk("bulk", func() *tasks.Manager { return d.tasks }))...)),
+		Kinds: must(tasks.NewKinds(append(imagery.Kinds(), d.gates.kind(), tasks.DefineBulk("bulk", func() *tasks.Manager { return d.tasks }, func(ctx context.Context, acted, on tasks.Task, action tasks.BulkAction) {
+			handlers.AuditBulk(d.accounts)(ctx, acted, on, action)
+		}))...)),
 		Lanes:            map[string]int{"import": 2, "export": 2, "test": 4, "bulk": 1, "delete": 1},
 		ProgressInterval: time.Millisecond, ShutdownGrace: time.Millisecond, AttemptGrace: time.Minute}
 	if o.noRun {

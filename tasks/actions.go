@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -168,13 +169,34 @@ func (m *Manager) Dismiss(ctx context.Context, p Person, id string, dismissed bo
 	return m.move(ctx, p, id, func(now time.Time) Move { return DismissedBy(p.Email, dismissed, now) })
 }
 
+// noted makes a person's move whose journal row names the task through which they ask, if they do not do so themselves.
+func (p Person) noted(m Move) Move {
+	if p.through == "" {
+		return m
+	}
+	return func(t *Task) error {
+		err := m(t)
+		if err == nil {
+			t.Journal[len(t.Journal)-1].Note = p.note()
+		}
+		return err
+	}
+}
+
+func (p Person) note() string { return "by task " + p.through }
+
+// askedBefore reports whether the person has moved t before, through the same task.
+func (p Person) askedBefore(t Task) bool {
+	return slices.ContainsFunc(t.Journal, func(e Entry) bool { return e.Note == p.note() })
+}
+
 // move makes a person's move of a task that is theirs to move. What is so already is no error.
 func (m *Manager) move(ctx context.Context, p Person, id string, mv func(now time.Time) Move) (Task, error) {
 	t, err := m.record(ctx, p, id)
 	if err != nil {
 		return t, err
 	}
-	stored, err := m.cfg.Store.Update(ctx, t, EndedWith(m.follow(ctx, t), mv(m.now())))
+	stored, err := m.cfg.Store.Update(ctx, t, EndedWith(m.follow(ctx, t), p.noted(mv(m.now()))))
 	if err == nil {
 		m.moved(ctx, stored)
 	} else if errors.Is(err, ErrUnchanged) {

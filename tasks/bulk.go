@@ -75,120 +75,166 @@ func (m *Manager) SubmitRetries(ctx context.Context, p Person, ids []string) (Ta
 		AvailableAt: m.now().Add(BulkGrace)})
 }
 
-// DefineBulk makes the kind of bulk actions on the tasks of the engine that m returns once it is made.
-func DefineBulk(lane string, m func() *Manager) Kind {
+// A BulkWitness is told of each task right after a bulk action moved it; acted is the task that carries the action out.
+// After a crash it may be told once more.
+type BulkWitness func(ctx context.Context, acted, on Task, action BulkAction)
+
+// DefineBulk makes the kind of bulk actions on the tasks of the engine that m returns once it is made. witness may be nil.
+func DefineBulk(lane string, m func() *Manager, witness BulkWitness) Kind {
 	return Define(Kind{Name: BulkKind, Lane: lane, Rerunnable: true, Retry: Retry{MaxAttempts: 10}},
-		func(ctx context.Context, a BulkArgs, r *Run) (Done, error) { return m().bulk(ctx, a, r) })
+		func(ctx context.Context, a BulkArgs, r *Run) (Done, error) {
+			b := &bulk{m: m(), args: a, run: r, witness: witness}
+			return b.do(ctx)
+		})
 }
 
-// A bulkState is the checkpoint of a bulk action.
+// A bulk is one attempt of an action on many tasks.
+type bulk struct {
+	m       *Manager
+	args    BulkArgs
+	run     *Run
+	witness BulkWitness
+	person  Person
+	bulkState
+}
+
+// A bulkResult is what came of it, for programs.
+type bulkResult struct {
+	Done    int64 `json:"done"`
+	Refused int64 `json:"refused"` // their status did not allow it (any more)
+}
+
+// A bulkState is its checkpoint, saved before each page is acted on: after a crash some of the page may have been moved
+// already, and those would no longer match.
 type bulkState struct {
-	Cursor  string `json:"cursor"`
-	Done    int64  `json:"done"`
-	Refused int64  `json:"refused"` // their status did not allow it (any more)
+	Page   []string `json:"page"`   // tasks to act on now
+	Cursor string   `json:"cursor"` // what follows them; "" nothing
+	bulkResult
 }
 
-func (m *Manager) bulk(ctx context.Context, a BulkArgs, r *Run) (Done, error) {
-	t := r.Task()
-	p := Person{UserID: t.UserID, Email: t.UserEmail}
-	var s bulkState
-	if saved := r.Checkpoint(); saved != nil {
-		if err := json.Unmarshal(saved, &s); err != nil {
+func (b *bulk) do(ctx context.Context) (Done, error) {
+	t := b.run.Task()
+	b.person = Person{UserID: t.UserID, Email: t.UserEmail, Admin: len(b.args.IDs) > 0, through: t.ID}
+	saved := b.run.Checkpoint()
+	if saved != nil {
+		if err := json.Unmarshal(saved, &b.bulkState); err != nil {
 			return Done{}, fmt.Errorf("read checkpoint: %w", err)
 		}
 	}
-	if len(a.IDs) > 0 {
-		return m.bulkOf(ctx, a, r, s)
-	}
-	count := a.query()
-	all, err := m.List(ctx, p, count)
+	total, err := b.total(ctx)
 	if err != nil {
 		return Done{}, err
 	}
-	total := int64(all.Total) + s.Done + s.Refused
-	for {
-		q := a.query()
-		q.Limit, q.Cursor, q.NoTotal = bulkPage, s.Cursor, true
-		page, err := m.List(ctx, p, q)
-		if err != nil {
-			return Done{}, err
-		}
-		for _, one := range page.Items {
-			if err := m.act(ctx, p, a.Action, one.ID, t.ID, &s); err != nil {
+	for again := saved != nil; ; again = false {
+		if !again {
+			if err := b.turn(ctx); err != nil {
 				return Done{}, err
 			}
-			r.Progress("Working", s.Done+s.Refused, total)
 		}
-		if s.Cursor = page.NextCursor; s.Cursor == "" {
-			return s.done(a.Action, r), nil
-		}
-		if err := s.save(ctx, r); err != nil {
+		if err := b.actOnPage(ctx, again, total); err != nil {
 			return Done{}, err
+		}
+		if !b.more() {
+			return b.end(), nil
 		}
 	}
 }
 
-// bulkOf acts on the tasks that the arguments name.
-func (m *Manager) bulkOf(ctx context.Context, a BulkArgs, r *Run, s bulkState) (Done, error) {
-	t, all := r.Task(), int64(len(a.IDs))
-	p := Person{UserID: t.UserID, Email: t.UserEmail, Admin: true}
-	for i := s.Done + s.Refused; i < all; i++ {
-		if err := m.act(ctx, p, a.Action, a.IDs[i], t.ID, &s); err != nil {
-			return Done{}, err
-		}
-		r.Progress("Working", i+1, all)
-		if (i+1)%bulkPage == 0 {
-			if err := s.save(ctx, r); err != nil {
-				return Done{}, err
-			}
-		}
+// total is how many tasks there are to act on, those included that have been.
+func (b *bulk) total(ctx context.Context) (int64, error) {
+	if len(b.args.IDs) > 0 {
+		return int64(len(b.args.IDs)), nil
 	}
-	return s.done(a.Action, r), nil
+	all, err := b.m.List(ctx, b.person, b.args.query())
+	return int64(all.Total) + b.Done + b.Refused, err
 }
 
-func (s bulkState) save(ctx context.Context, r *Run) error {
-	saved, err := json.Marshal(s)
+func (b *bulk) more() bool {
+	if all := len(b.args.IDs); all > 0 {
+		return b.Done+b.Refused < int64(all)
+	}
+	return b.Cursor != ""
+}
+
+// turn goes on to the next page, and saves which that is.
+func (b *bulk) turn(ctx context.Context) error {
+	if err := b.next(ctx); err != nil {
+		return err
+	}
+	saved, err := json.Marshal(b.bulkState)
 	if err != nil {
 		return err
 	}
-	return r.SaveCheckpoint(ctx, saved)
+	return b.run.SaveCheckpoint(ctx, saved)
 }
 
-func (m *Manager) act(ctx context.Context, p Person, a BulkAction, id, self string, s *bulkState) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
-	if id == self {
+func (b *bulk) next(ctx context.Context) error {
+	if all := b.args.IDs; len(all) > 0 {
+		from := int(b.Done + b.Refused)
+		b.Page = all[from:min(from+bulkPage, len(all))]
 		return nil
 	}
-	var err error
-	switch a {
-	case BulkCancel:
-		_, err = m.Cancel(ctx, p, id)
-	case BulkRetry:
-		_, err = m.Retry(ctx, p, id)
-	case BulkDismiss:
-		_, err = m.Dismiss(ctx, p, id, true)
-	default:
-		return Permanent(UserError(fmt.Sprintf("There is no action %q.", a), nil))
+	q := b.args.query()
+	q.Limit, q.Cursor, q.NoTotal = bulkPage, b.Cursor, true
+	page, err := b.m.List(ctx, b.person, q)
+	b.Page, b.Cursor = nil, page.NextCursor
+	for _, t := range page.Items {
+		if t.ID != b.run.TaskID() {
+			b.Page = append(b.Page, t.ID)
+		}
 	}
-	switch {
-	case errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound), errors.Is(err, ErrInputGone):
-		s.Refused++
-		return nil
-	case err != nil:
-		return err
+	return err
+}
+
+// actOnPage acts on each task of the page. again: an earlier attempt may have done some of it.
+func (b *bulk) actOnPage(ctx context.Context, again bool, total int64) error {
+	for _, id := range b.Page {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		t, err := b.act(ctx, again, id)
+		switch {
+		case errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound), errors.Is(err, ErrInputGone):
+			b.Refused++
+		case err != nil:
+			return err
+		default:
+			b.Done++
+			if b.witness != nil {
+				b.witness(ctx, b.run.Task(), t, b.args.Action)
+			}
+		}
+		b.run.Progress("Working", b.Done+b.Refused, total)
 	}
-	s.Done++
 	return nil
 }
 
-func (s bulkState) done(a BulkAction, r *Run) Done {
-	past := map[BulkAction]string{BulkCancel: "canceled", BulkRetry: "retried", BulkDismiss: "dismissed"}[a]
-	message := fmt.Sprintf("%d %s", s.Done, past)
-	if s.Refused > 0 {
-		message += fmt.Sprintf(", %d could not be", s.Refused)
+// act makes the action's move of one task, unless this bulk action has made it before.
+func (b *bulk) act(ctx context.Context, again bool, id string) (Task, error) {
+	if again {
+		t, err := b.m.Get(ctx, b.person, id)
+		if err != nil || b.person.askedBefore(t) {
+			return t, err
+		}
 	}
-	r.Log(slog.LevelInfo, "%s", message)
-	return Done{Message: message, Result: s}
+	switch b.args.Action {
+	case BulkCancel:
+		return b.m.Cancel(ctx, b.person, id)
+	case BulkRetry:
+		return b.m.Retry(ctx, b.person, id)
+	case BulkDismiss:
+		return b.m.Dismiss(ctx, b.person, id, true)
+	default:
+		return Task{}, Permanent(UserError(fmt.Sprintf("There is no action %q.", b.args.Action), nil))
+	}
+}
+
+func (b *bulk) end() Done {
+	past := map[BulkAction]string{BulkCancel: "canceled", BulkRetry: "retried", BulkDismiss: "dismissed"}[b.args.Action]
+	message := fmt.Sprintf("%d %s", b.Done, past)
+	if b.Refused > 0 {
+		message += fmt.Sprintf(", %d could not be", b.Refused)
+	}
+	b.run.Log(slog.LevelInfo, "%s", message)
+	return Done{Message: message, Result: b.bulkResult}
 }

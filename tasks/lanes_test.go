@@ -382,7 +382,7 @@ func TestAGroupOfFailuresIsRetriedWhoseverTheyAre(t *testing.T) {
 				}
 				return tasks.Done{}, tasks.Permanent(errors.New("no"))
 			}),
-			tasks.DefineBulk("bulk", func() *tasks.Manager { return b.Manager }))
+			tasks.DefineBulk("bulk", func() *tasks.Manager { return b.Manager }, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,7 +432,7 @@ func TestABulkActionTakesAllThatMatchAndCanBeUndone(t *testing.T) {
 			tasks.Define(tasks.Kind{Name: "test", Lane: "lane", Retry: tasks.Retry{MaxAttempts: 1}}, func(ctx context.Context, _ map[string]any, r *tasks.Run) (tasks.Done, error) {
 				return tasks.Done{}, tasks.Permanent(errors.New("no"))
 			}),
-			tasks.DefineBulk("bulk", func() *tasks.Manager { return b.Manager }))
+			tasks.DefineBulk("bulk", func() *tasks.Manager { return b.Manager }, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,6 +64,8 @@ type Observer interface {
 type Person struct {
 	UserID, Email string
 	Admin         bool
+
+	through string // the task that asks for them, "" when they do so themselves
 }
 
 // Manager is the engine: it runs what is submitted, holds live progress, and tells those who watch. One
