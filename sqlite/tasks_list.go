@@ -16,8 +16,8 @@ import (
 // total. Then the page is put together from those chunks alone whose tasks can be on it, by their times.
 // Since rows are given out in the order of creation, that is mostly one chunk or two.
 //
-// Ends come in nearly that order, but a person may retry what failed a year ago, and then one task keeps a whole
-// chunk in question. So there is an index of the ends of each chunk, which is left at the first that is too late.
+// A person may retry what failed a year ago, and then one task's end keeps a whole chunk in question. So there
+// are indexes of the times of each chunk, which are left at the first that is too late.
 
 // A listing is one query under way.
 type listing struct {
@@ -140,41 +140,34 @@ func (l *listing) isBehind(at int64, places []place) bool {
 // add adds what was found in a chunk and may be on the page.
 func (l *listing) add(places []place, i int64) ([]place, error) {
 	found, rows := &l.search.chunks[i].found, l.search.rows
-	many := int64(found.len()) > rows/64
-	if l.order.ended && (many || len(places) == l.want) {
-		return l.addEnds(places, i)
-	}
-	if many {
-		return l.addRows(places, found, l.c.Stmt(l.order.ofRows).Int(i*rows).Int((i+1)*rows))
+	if int64(found.len()) > rows/64 || len(places) == l.want {
+		return l.addInOrder(places, i)
 	}
 	for bit := range found.all() {
 		var err error
-		if places, err = l.addRows(places, found, l.c.Stmt(l.order.ofRow).Int(i*rows+bit)); err != nil {
+		if places, err = l.addRow(places, i*rows+bit); err != nil {
 			return nil, err
 		}
 	}
 	return places, nil
 }
 
-// addRows adds the rows of a statement that were found and lie within reach.
-func (l *listing) addRows(places []place, found *bitset, s *lite.Stmt) ([]place, error) {
-	for s.Next() {
-		p := place{row: s.ReadInt(), at: s.ReadInt()}
-		if !found.has(p.row%l.search.rows) || p.at < l.reach.lo.at || p.at > l.reach.hi.at {
-			continue
-		}
-		if p.id = s.ReadText(); l.reach.has(p) {
+// addRow adds a row if it lies within reach.
+func (l *listing) addRow(places []place, row int64) ([]place, error) {
+	s := l.c.Stmt(l.order.ofRow).Int(row)
+	if s.Next() {
+		if p := (place{row: s.ReadInt(), at: s.ReadInt(), id: s.ReadText()}); l.reach.has(p) {
 			places = append(places, p)
 		}
 	}
 	return places, s.Err()
 }
 
-// addEnds goes along the ends of a chunk until they are behind a full page, of this chunk or of others. Those
-// that ended at the same moment are not in the order of their ids.
-func (l *listing) addEnds(places []place, i int64) ([]place, error) {
+// addInOrder goes along the times of a chunk until they are behind a full page, of this chunk or of others.
+// Those of the same moment are not in the order of their ids.
+func (l *listing) addInOrder(places []place, i int64) ([]place, error) {
 	others, own := places, []place(nil)
-	s := l.c.Stmt(l.order.ends).Int(i * l.search.rows / chunkSize).Int(l.reach.lo.at).Int(l.reach.hi.at)
+	s := l.c.Stmt(l.order.ofChunk).Int(i * l.search.rows / chunkSize).Int(l.reach.lo.at).Int(l.reach.hi.at)
 	defer s.Done()
 	for s.Next() {
 		row, at := s.ReadInt(), s.ReadInt()
@@ -185,7 +178,7 @@ func (l *listing) addEnds(places []place, i int64) ([]place, error) {
 			continue
 		}
 		var err error
-		if own, err = l.addRows(own, &l.search.chunks[i].found, l.c.Stmt(l.order.ofRow).Int(row)); err != nil {
+		if own, err = l.addRow(own, row); err != nil {
 			return nil, err
 		}
 	}

@@ -27,8 +27,8 @@ func (r reach) has(p place) bool { return r.lo.before(p) && p.before(r.hi) }
 // An order is one of [tasks.Sort], as SQL and as a comparison.
 type order struct {
 	ended, descending bool
-	ofRow, ofRows     string // places by row
-	ends              string // times of a chunk in order, for orders by end
+	ofRow             string // a row's place
+	ofChunk           string // rows and times of a chunk, in order
 }
 
 func (o order) compare(a, b place) int {
@@ -48,9 +48,8 @@ var orders = map[tasks.Sort]order{
 func newOrder(column, direction string) order {
 	fill := func(sql string) string { return strings.NewReplacer("@", column, "#", direction).Replace(sql) }
 	return order{ended: column == "endedAt", descending: direction == "DESC",
-		ofRow:  fill("SELECT row, @, taskId FROM tasks WHERE row = ?"),
-		ofRows: fill("SELECT row, @, taskId FROM tasks WHERE row >= ? AND row < ?"),
-		ends:   fill("SELECT row, @ FROM tasks WHERE row / 1024 = ? AND @ >= ? AND @ <= ? ORDER BY @ #"),
+		ofRow:   fill("SELECT row, @, taskId FROM tasks WHERE row = ?"),
+		ofChunk: fill("SELECT row, @ FROM tasks WHERE row / 1024 = ? AND @ >= ? AND @ <= ? ORDER BY @ #"),
 	}
 }
 

@@ -178,7 +178,7 @@ func (s *search) some() (some []int64) {
 	return some
 }
 
-const selectCreated = "SELECT row, createdAt FROM tasks WHERE row >= ? AND row < ?"
+const selectBetween = "SELECT row FROM tasks WHERE row / 1024 = ? AND createdAt >= ? AND createdAt < ?"
 
 // trim drops what was not created in time, from chunks that were begun before or ended after.
 func (s *search) trim() error {
@@ -187,15 +187,17 @@ func (s *search) trim() error {
 		if c.createdMin >= s.from && c.createdMax < s.to {
 			continue
 		}
-		stmt := s.c.Stmt(selectCreated).Int(i * s.rows).Int((i + 1) * s.rows)
+		var within bitset
+		stmt := s.c.Stmt(selectBetween).Int(i * s.rows / chunkSize).Int(s.from).Int(s.to)
 		for stmt.Next() {
-			if row, at := stmt.ReadInt(), stmt.ReadInt(); at < s.from || at >= s.to {
-				c.found.drop(row % s.rows)
+			if row := stmt.ReadInt(); row/s.rows == i {
+				within.add(row % s.rows)
 			}
 		}
 		if err := stmt.Err(); err != nil {
 			return err
 		}
+		c.found.and(&within)
 	}
 	return nil
 }
