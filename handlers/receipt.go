@@ -1,9 +1,11 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -12,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"filmroom/imaging"
+	"filmroom/tasks"
 )
 
 // receiptBatch is how many rows of a receipt are in memory at once.
@@ -32,7 +35,7 @@ func (s *Server) receipt(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	if _, err := s.cfg.Tasks.Get(ctx, who(c).person(), taskID); err != nil {
+	if err := s.mayReadReceipt(ctx, who(c).person(), taskID); err != nil {
 		return err
 	}
 	q := imaging.ReceiptQuery{TaskID: taskID, Outcomes: only, After: -1, Limit: receiptBatch}
@@ -50,6 +53,19 @@ func (s *Server) receipt(c echo.Context) error {
 	s.auditReceipt(c, taskID)
 	c.Response().WriteHeader(http.StatusOK)
 	return s.sendReceipt(ctx, q, first, out)
+}
+
+// mayReadReceipt lets those read a receipt who see its task, and its owner when it outlived the task.
+func (s *Server) mayReadReceipt(ctx context.Context, p tasks.Person, taskID string) error {
+	_, err := s.cfg.Tasks.Get(ctx, p, taskID)
+	if !errors.Is(err, tasks.ErrNotFound) {
+		return err
+	}
+	kept, failed := s.cfg.Desk.Keeps(ctx, p, taskID)
+	if kept {
+		return nil
+	}
+	return cmp.Or(failed, err)
 }
 
 // sendReceipt writes the first batch and all that follow it. Writing nothing is how a format begins.

@@ -251,7 +251,7 @@ func (x *exporter) commit(ctx context.Context, p packed) error {
 
 // flush stores the rows of the receipt.
 func (x *exporter) flush(ctx context.Context) error {
-	if err := x.desk.cfg.Store.PutReceipts(ctx, x.task.TaskID(), x.rows); err != nil {
+	if err := x.desk.cfg.Store.PutReceipts(ctx, x.library, x.task.TaskID(), x.rows); err != nil {
 		return fmt.Errorf("store rows: %w", err)
 	}
 	x.rows = x.rows[:0]

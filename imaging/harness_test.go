@@ -73,13 +73,13 @@ func (s *store) Arrive(ctx context.Context, libraryID, taskID string, batch []im
 	return rows, err
 }
 
-func (s *store) PutReceipts(ctx context.Context, taskID string, rows []imaging.Receipt) error {
+func (s *store) PutReceipts(ctx context.Context, libraryID, taskID string, rows []imaging.Receipt) error {
 	if s.beforePut != nil {
 		if err := s.beforePut(ctx); err != nil {
 			return err
 		}
 	}
-	return s.Store.PutReceipts(ctx, taskID, rows)
+	return s.Store.PutReceipts(ctx, libraryID, taskID, rows)
 }
 
 func (s *store) DeleteSeries(ctx context.Context, libraryID, seriesID string) error {

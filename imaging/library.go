@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"context"
+	"errors"
 
 	"filmroom/tasks"
 )
@@ -32,13 +33,26 @@ func (d *Desk) Instances(ctx context.Context, p tasks.Person, seriesID string, a
 	return d.cfg.Store.Instances(ctx, s.LibraryID, s.ID, after, limit)
 }
 
-// Receipts returns rows of a task's receipt. The caller has made sure that the task is the person's.
+// Keeps reports whether the receipt of a task, which may be gone, is the person's to read.
+func (d *Desk) Keeps(ctx context.Context, p tasks.Person, taskID string) (bool, error) {
+	keeper, err := d.cfg.Store.ReceiptLibrary(ctx, taskID)
+	if errors.Is(err, ErrNotFound) || p.UserID == "" {
+		return false, nil
+	}
+	if err != nil || p.Admin {
+		return err == nil, err
+	}
+	library, err := d.libraryOf(ctx, p.UserID)
+	return library == keeper, err
+}
+
+// Receipts returns rows of a task's receipt. The caller has made sure that it is the person's.
 func (d *Desk) Receipts(ctx context.Context, taskID string, q ReceiptQuery) ([]Receipt, error) {
 	q.TaskID = taskID
 	return d.cfg.Store.Receipts(ctx, q)
 }
 
-// Outcomes counts a task's receipt rows by outcome. The caller has made sure that the task is the person's.
+// Outcomes counts a task's receipt rows by outcome. The caller has made sure that it is the person's.
 func (d *Desk) Outcomes(ctx context.Context, taskID string) (map[Outcome]int, error) {
 	return d.cfg.Store.Outcomes(ctx, taskID)
 }

@@ -28,8 +28,14 @@ type Store interface {
 	// instances, are stored as they are, in the same go.
 	Arrive(ctx context.Context, libraryID, taskID string, batch []Arrival, others []Receipt, newID func() string, now time.Time) ([]Receipt, error)
 
-	// PutReceipts stores rows of a task's receipt, replacing rows of the same index.
-	PutReceipts(ctx context.Context, taskID string, rows []Receipt) error
+	// PutReceipts stores rows of a task's receipt, replacing rows of the same index. The library is that of
+	// the task's owner.
+	PutReceipts(ctx context.Context, libraryID, taskID string, rows []Receipt) error
+
+	// ReceiptLibrary returns the id of the library that the receipt of a task belongs to: what Arrive or
+	// PutReceipts were given with its first rows. It is kept as long as the rows are, which outlive the
+	// task. [ErrNotFound]: the task has no rows.
+	ReceiptLibrary(ctx context.Context, taskID string) (libraryID string, err error)
 
 	// Receipts returns rows of a task's receipt in the order of their index.
 	Receipts(ctx context.Context, q ReceiptQuery) ([]Receipt, error)

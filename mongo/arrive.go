@@ -67,7 +67,7 @@ func (s *Imaging) Arrive(ctx context.Context, libraryID, taskID string, batch []
 	for i := range batch {
 		rows[i] = batch[i].Met(taskID, b.holder(&batch[i]))
 	}
-	return rows, s.put(write, taskID, slices.Concat(rows, others))
+	return rows, s.put(write, libraryID, taskID, slices.Concat(rows, others))
 }
 
 // An arriving is a batch on its way into a library.

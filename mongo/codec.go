@@ -62,6 +62,11 @@ type receiptDoc struct {
 	NameBytes       []byte `bson:"nameBytes,omitempty"` // the name itself where it is no UTF-8
 }
 
+type receiptLibraryDoc struct {
+	ID        string `bson:"_id"` // the task's
+	LibraryID string `bson:"libraryId"`
+}
+
 type userDoc struct {
 	ID            string `bson:"_id"`
 	accounts.User `bson:",inline"`

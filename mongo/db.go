@@ -36,6 +36,7 @@ type DB struct {
 	libraries, series, instances, receipt *driver.Collection
 	users, tokens, sessions, audit, meta  *driver.Collection
 	lanes, holds, turns, deletions        *driver.Collection
+	receiptOf                             *driver.Collection
 }
 
 // Open connects to the server, brings the database to this program's schema and completes what a crash
@@ -94,6 +95,7 @@ func newDB(client *driver.Client, o Options) *DB {
 		users: in.Collection("users"), tokens: in.Collection("tokens"), sessions: in.Collection("sessions"),
 		audit: in.Collection("audit"), meta: in.Collection("meta"),
 		lanes: in.Collection("lanes"), holds: in.Collection("holds"), turns: in.Collection("turns"), deletions: in.Collection("deletions"),
+		receiptOf: in.Collection("receipt_libraries"),
 	}
 }
 

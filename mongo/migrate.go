@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,6 +18,7 @@ var migrations = []func(context.Context, *DB) error{
 	begin,
 	addLanes,
 	addAudit,
+	addReceiptLibraries,
 }
 
 const schemaID = "schema"
@@ -118,6 +120,51 @@ func addAudit(ctx context.Context, db *DB) error {
 		index("userId", "_id"), index("action", "_id"), index("target", "_id"), index("at", "_id"),
 	})
 	return err
+}
+
+// addReceiptLibraries notes whose the receipts are of the tasks that stand, library by library. Imports whose
+// task is gone are known by the series that they began.
+func addReceiptLibraries(ctx context.Context, db *DB) error {
+	libraries, err := db.libraries.Find(ctx, bson.D{})
+	if err != nil {
+		return err
+	}
+	defer libraries.Close(ctx)
+	for libraries.Next(ctx) {
+		var l libraryDoc
+		if err := libraries.Decode(&l); err != nil {
+			return err
+		}
+		if err := db.ownReceiptsBy(ctx, l.ID, db.tasks, with("userId", l.OwnerID), "_id"); err != nil {
+			return err
+		}
+		if err := db.ownReceiptsBy(ctx, l.ID, db.series, with("libraryId", l.ID), "taskId"); err != nil {
+			return err
+		}
+	}
+	return libraries.Err()
+}
+
+// ownReceiptsBy notes the tasks that a field of a collection's documents names, some at a time.
+func (db *DB) ownReceiptsBy(ctx context.Context, libraryID string, in *driver.Collection, filter bson.D, field string) error {
+	found, err := in.Find(ctx, filter, options.Find().SetProjection(with(field, 1)))
+	if err != nil {
+		return err
+	}
+	defer found.Close(ctx)
+	var ids []string
+	for found.Next(ctx) {
+		if id, ok := found.Current.Lookup(field).StringValueOK(); ok && id != "" {
+			ids = append(ids, id)
+		}
+		if len(ids) == 500 {
+			if err := db.ownReceipts(ctx, libraryID, ids); err != nil {
+				return err
+			}
+			ids = ids[:0]
+		}
+	}
+	return errors.Join(found.Err(), db.ownReceipts(ctx, libraryID, ids))
 }
 
 func taskIndexes() []driver.IndexModel {

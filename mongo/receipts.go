@@ -14,18 +14,21 @@ import (
 )
 
 // PutReceipts implements [imaging.Store].
-func (s *Imaging) PutReceipts(ctx context.Context, taskID string, rows []imaging.Receipt) error {
+func (s *Imaging) PutReceipts(ctx context.Context, libraryID, taskID string, rows []imaging.Receipt) error {
 	write, done, err := s.db.begun(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return s.put(write, taskID, rows)
+	return s.put(write, libraryID, taskID, rows)
 }
 
-func (s *Imaging) put(ctx context.Context, taskID string, rows []imaging.Receipt) error {
+func (s *Imaging) put(ctx context.Context, libraryID, taskID string, rows []imaging.Receipt) error {
 	if len(rows) == 0 {
 		return nil
+	}
+	if err := s.db.ownReceipts(ctx, libraryID, []string{taskID}); err != nil {
+		return wrap(err, "keep whose the receipt of task %s is", taskID)
 	}
 	puts := make([]driver.WriteModel, len(rows))
 	for i, r := range rows {
@@ -35,6 +38,26 @@ func (s *Imaging) put(ctx context.Context, taskID string, rows []imaging.Receipt
 	// In order, so that of two rows with one index the later stands.
 	_, err := s.db.receipt.BulkWrite(ctx, puts)
 	return wrap(err, "keep %d receipt rows of task %s", len(rows), taskID)
+}
+
+// ownReceipts notes that receipts are a library's. What was noted before stays.
+func (db *DB) ownReceipts(ctx context.Context, libraryID string, taskIDs []string) error {
+	if len(taskIDs) == 0 {
+		return nil
+	}
+	puts := make([]driver.WriteModel, len(taskIDs))
+	for i, id := range taskIDs {
+		first := with("$setOnInsert", with("libraryId", libraryID))
+		puts[i] = driver.NewUpdateOneModel().SetFilter(with("_id", id)).SetUpdate(first).SetUpsert(true)
+	}
+	_, err := db.receiptOf.BulkWrite(ctx, puts)
+	return err
+}
+
+// ReceiptLibrary implements [imaging.Store].
+func (s *Imaging) ReceiptLibrary(ctx context.Context, taskID string) (string, error) {
+	doc, err := one[receiptLibraryDoc](ctx, s.db.receiptOf, with("_id", taskID), imaging.ErrNotFound)
+	return doc.LibraryID, wrap(err, "find the receipt of task %s", taskID)
 }
 
 func docOfReceipt(taskID string, r imaging.Receipt) receiptDoc {

@@ -39,7 +39,7 @@ func (s *imagingStore) Arrive(ctx context.Context, libraryID, taskID string, bat
 		if err := a.grow(); err != nil {
 			return err
 		}
-		return putReceipts(tx, taskID, slices.Concat(rows, others))
+		return putReceipts(tx, libraryID, taskID, slices.Concat(rows, others))
 	})
 	if err != nil {
 		return nil, wrapN(err, "take in arrivals", len(batch))

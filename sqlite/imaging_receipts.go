@@ -17,14 +17,24 @@ var (
 	selectByOutcome = "SELECT " + receiptColumns.names() + " FROM receipts INDEXED BY receipts_outcome WHERE outcome = ? AND " + ofReceipt + ` ORDER BY "index" LIMIT ?`
 )
 
-const countOutcomes = "SELECT outcome, count(*) FROM receipts WHERE taskId = ? GROUP BY outcome"
+const (
+	countOutcomes        = "SELECT outcome, count(*) FROM receipts WHERE taskId = ? GROUP BY outcome"
+	insertReceiptLibrary = "INSERT OR IGNORE INTO receipt_libraries (taskId, libraryId) VALUES (?, ?)"
+	selectReceiptLibrary = "SELECT libraryId FROM receipt_libraries WHERE taskId = ?"
+)
 
-func (s *imagingStore) PutReceipts(ctx context.Context, taskID string, rows []imaging.Receipt) error {
-	err := s.db.write(ctx, func(tx *tx) error { return putReceipts(tx, taskID, rows) })
+func (s *imagingStore) PutReceipts(ctx context.Context, libraryID, taskID string, rows []imaging.Receipt) error {
+	err := s.db.write(ctx, func(tx *tx) error { return putReceipts(tx, libraryID, taskID, rows) })
 	return wrapN(err, "put receipt rows", len(rows))
 }
 
-func putReceipts(tx *tx, taskID string, rows []imaging.Receipt) error {
+func putReceipts(tx *tx, libraryID, taskID string, rows []imaging.Receipt) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := tx.Stmt(insertReceiptLibrary).Text(taskID).Text(libraryID).Run(); err != nil {
+		return err
+	}
 	for _, row := range rows {
 		row.TaskID = taskID
 		if err := receiptColumns.bind(tx.Stmt(replaceReceipt), &row).Run(); err != nil {
@@ -32,6 +42,18 @@ func putReceipts(tx *tx, taskID string, rows []imaging.Receipt) error {
 		}
 	}
 	return nil
+}
+
+func (s *imagingStore) ReceiptLibrary(ctx context.Context, taskID string) (libraryID string, err error) {
+	err = s.db.read(ctx, func(c *lite.Conn) error {
+		stmt := c.Stmt(selectReceiptLibrary).Text(taskID)
+		if !stmt.Next() {
+			return cmp.Or(stmt.Err(), imaging.ErrNotFound)
+		}
+		libraryID = stmt.ReadText()
+		return stmt.Err()
+	})
+	return libraryID, wrap(err, "find the receipt of task", taskID)
 }
 
 func (s *imagingStore) Receipts(ctx context.Context, q imaging.ReceiptQuery) (rows []imaging.Receipt, err error) {

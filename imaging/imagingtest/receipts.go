@@ -18,36 +18,58 @@ var receiptScenarios = []scenario{
 		}
 		rows[0].SOPInstanceUID, rows[0].SeriesUID, rows[0].StudyUID = "1.1.1", "1.1", "1"
 		rows[1].Size, rows[1].Reason = 5_000_000_000, "with a reason"
-		must(t, s.PutReceipts(t.Context(), "task-1", rows))
+		must(t, s.PutReceipts(t.Context(), "library-1", "task-1", rows))
 		same(t, "rows", receipts(t, s, everyRow("task-1")), []imaging.Receipt{rows[2], rows[1], rows[0]})
 	}},
 	{"a row replaces the one of the same index", func(t *testing.T, s imaging.Store) {
-		must(t, s.PutReceipts(t.Context(), "task-1", []imaging.Receipt{row(0, "a", imaging.Exported), row(1, "b", imaging.Exported)}))
-		must(t, s.PutReceipts(t.Context(), "task-1", []imaging.Receipt{row(1, "c", imaging.Refused)}))
+		must(t, s.PutReceipts(t.Context(), "library-1", "task-1", []imaging.Receipt{row(0, "a", imaging.Exported), row(1, "b", imaging.Exported)}))
+		must(t, s.PutReceipts(t.Context(), "library-1", "task-1", []imaging.Receipt{row(1, "c", imaging.Refused)}))
 		same(t, "rows", receipts(t, s, everyRow("task-1")), []imaging.Receipt{row(0, "a", imaging.Exported), row(1, "c", imaging.Refused)})
 		same(t, "outcomes", counted(t, s, "task-1"), map[imaging.Outcome]int{imaging.Exported: 1, imaging.Refused: 1})
 	}},
 	{"the receipts of two tasks stay apart", func(t *testing.T, s imaging.Store) {
-		must(t, s.PutReceipts(t.Context(), "task-1", []imaging.Receipt{row(0, "a", imaging.Exported)}))
-		must(t, s.PutReceipts(t.Context(), "task-10", []imaging.Receipt{row(0, "b", imaging.Refused), row(1, "c", imaging.Refused)}))
+		must(t, s.PutReceipts(t.Context(), "library-1", "task-1", []imaging.Receipt{row(0, "a", imaging.Exported)}))
+		must(t, s.PutReceipts(t.Context(), "library-1", "task-10", []imaging.Receipt{row(0, "b", imaging.Refused), row(1, "c", imaging.Refused)}))
 		same(t, "rows", receipts(t, s, everyRow("task-1")), []imaging.Receipt{row(0, "a", imaging.Exported)})
 		same(t, "outcomes", counted(t, s, "task-10"), map[imaging.Outcome]int{imaging.Refused: 2})
 	}},
 	{"a task without rows has none", func(t *testing.T, s imaging.Store) {
-		must(t, s.PutReceipts(t.Context(), "task-1", nil))
+		must(t, s.PutReceipts(t.Context(), "library-1", "task-1", nil))
 		same(t, "rows", receipts(t, s, everyRow("task-1")), []imaging.Receipt{})
 		same(t, "outcomes", counted(t, s, "task-1"), map[imaging.Outcome]int{})
 	}},
+	{"a receipt belongs to the library that its first rows came from", ownsReceipts},
 	{"names come back byte for byte, whatever they are", keepsNames},
 	{"search finds a part of a name, letter for letter, without regard to ASCII case", searchesNames},
 	{"pages, outcomes and search select together", selectsRows},
 	{"nothing is written once the caller has gone", func(t *testing.T, s imaging.Store) {
-		err := s.PutReceipts(cancelled(t), "task-1", []imaging.Receipt{row(0, "a", imaging.Exported)})
+		err := s.PutReceipts(cancelled(t), "library-1", "task-1", []imaging.Receipt{row(0, "a", imaging.Exported)})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v, want the context's", err)
 		}
 		same(t, "rows", receipts(t, s, everyRow("task-1")), []imaging.Receipt{})
 	}},
+}
+
+func ownsReceipts(t *testing.T, s imaging.Store) {
+	if _, err := s.ReceiptLibrary(t.Context(), "task-1"); !errors.Is(err, imaging.ErrNotFound) {
+		t.Errorf("without rows: error %v, want ErrNotFound", err)
+	}
+	l := Library(t, s)
+	must(t, s.PutReceipts(t.Context(), l, "task-0", nil))
+	must(t, s.PutReceipts(t.Context(), l, "task-1", []imaging.Receipt{row(0, "a", imaging.Exported)}))
+	must(t, s.PutReceipts(t.Context(), "another", "task-1", []imaging.Receipt{row(1, "b", imaging.Exported)}))
+	Arrive(t, s, l, "task-2", Arrival(0, "1.1", "1.1.1"))
+	_, err := s.Arrive(t.Context(), l, "task-3", nil, []imaging.Receipt{row(0, "notes.txt", imaging.NotDICOM)}, ID, Epoch)
+	must(t, err)
+	for _, task := range []string{"task-1", "task-2", "task-3"} {
+		owner, err := s.ReceiptLibrary(t.Context(), task)
+		must(t, err)
+		same(t, "library of "+task, owner, l)
+	}
+	if _, err := s.ReceiptLibrary(t.Context(), "task-0"); !errors.Is(err, imaging.ErrNotFound) {
+		t.Errorf("no rows were put: error %v, want ErrNotFound", err)
+	}
 }
 
 // names are what people and scanners call files.
@@ -62,7 +84,7 @@ func keepsNames(t *testing.T, s imaging.Store) {
 	for i, name := range names {
 		rows = append(rows, row(int64(i), name, imaging.Imported))
 	}
-	must(t, s.PutReceipts(t.Context(), "task-1", rows))
+	must(t, s.PutReceipts(t.Context(), "library-1", "task-1", rows))
 	same(t, "rows", receipts(t, s, everyRow("task-1")), rows)
 	for i, name := range names {
 		if strings.TrimSpace(name) == "" || !utf8.ValidString(name) {
@@ -74,7 +96,7 @@ func keepsNames(t *testing.T, s imaging.Store) {
 }
 
 func searchesNames(t *testing.T, s imaging.Store) {
-	must(t, s.PutReceipts(t.Context(), "task-1", []imaging.Receipt{
+	must(t, s.PutReceipts(t.Context(), "library-1", "task-1", []imaging.Receipt{
 		row(0, "Study/Axial.DCM", imaging.Imported), row(1, "axXial", imaging.Imported), row(2, "a%l", imaging.Imported),
 		row(3, "latin1 \xe4 AXIAL", imaging.Imported),
 	}))
@@ -95,7 +117,7 @@ func selectsRows(t *testing.T, s imaging.Store) {
 	for i := range 12 {
 		rows = append(rows, row(int64(i), fmt.Sprintf("%c%02d", "ab"[i%2], i), kinds[i%3]))
 	}
-	must(t, s.PutReceipts(t.Context(), "task-1", rows))
+	must(t, s.PutReceipts(t.Context(), "library-1", "task-1", rows))
 	q := everyRow("task-1")
 	q.Limit = 5
 	same(t, "first page", receipts(t, s, q), rows[:5])
