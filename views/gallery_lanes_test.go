@@ -79,7 +79,7 @@ func galleryLanes() LanesParts {
 	}
 	failed = append(failed, failedTask(20, "The ZIP ends in the middle (entry 7). Send the whole file again.", tasks.CausePermanent))
 	return LanesParts{
-		States: []tasks.LaneState{closed, exports, imports, hooks}, History: NewLaneHistory(past, galleryNow), Failures: GroupFailures(failed, galleryNow),
+		States: []tasks.LaneState{closed, exports, imports, hooks}, History: NewLaneHistory(galleryNow, past), Failures: GroupFailures(failed, galleryNow),
 		Running: tasks.Page{Items: galleryTasks()[:3], Total: 43, TotalExact: true}, Cut: true, Abandoned: 1,
 		Typed: map[string]LaneForm{"bulk": {Capacity: "5000", Reason: "Many want to go home", Error: "The capacity is 5000, it must be from 0 to 1000."}},
 	}

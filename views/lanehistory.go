@@ -1,6 +1,7 @@
 package views
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -23,9 +24,9 @@ type LaneHistory struct {
 
 // NewLaneHistory counts tasks by their lane: those that started or ended within [HistorySpan] before now. Others
 // may be among them and count for nothing.
-func NewLaneHistory(items []tasks.Task, now time.Time) map[string]LaneHistory {
+func NewLaneHistory(now time.Time, items ...[]tasks.Task) map[string]LaneHistory {
 	history, waits := map[string]LaneHistory{}, map[string][][]time.Duration{}
-	for _, t := range items {
+	for t := range each(items) {
 		h, ok := history[t.Lane]
 		if !ok {
 			h = LaneHistory{Ended: make([]int, historySlots), Waited: make([]time.Duration, historySlots)}
@@ -48,6 +49,19 @@ func NewLaneHistory(items []tasks.Task, now time.Time) map[string]LaneHistory {
 		}
 	}
 	return history
+}
+
+// each goes through lists of tasks where they are.
+func each(lists [][]tasks.Task) iter.Seq[*tasks.Task] {
+	return func(yield func(*tasks.Task) bool) {
+		for _, list := range lists {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // slotOf is the minute of the history that t falls into, -1 for none.

@@ -62,10 +62,10 @@ func TestHistoryCountsEndsAndWaitsByMinute(t *testing.T) {
 		s := galleryNow.Add(-startedAgo)
 		return tasks.Task{Lane: "import", CreatedAt: s.Add(-waited), AvailableAt: s.Add(-waited), StartedAt: s, EndedAt: galleryNow.Add(-endedAgo)}
 	}
-	h := NewLaneHistory([]tasks.Task{
+	h := NewLaneHistory(galleryNow, []tasks.Task{
 		task(0, 10*time.Second, time.Second), task(59*time.Second, 30*time.Second, 5*time.Second), task(0, 20*time.Second, 3*time.Second),
 		task(HistorySpan-time.Millisecond, HistorySpan, time.Hour), task(HistorySpan, 2*HistorySpan, time.Hour), task(-time.Second, -time.Second, 0),
-	}, galleryNow)["import"]
+	})["import"]
 	if last := len(h.Ended) - 1; h.Ended[last] != 3 || h.Ended[0] != 1 || h.Waited[last] != 3*time.Second || h.Waited[0] != -1 {
 		t.Errorf("ended %v, waited %v", h.Ended, h.Waited)
 	}
@@ -77,7 +77,7 @@ func TestHistoryCountsEndsAndWaitsByMinute(t *testing.T) {
 func TestAWaitBeginsWhenTheTaskCouldStart(t *testing.T) {
 	t.Parallel()
 	scheduled := tasks.Task{Lane: "a", CreatedAt: galleryNow.Add(-time.Hour), AvailableAt: galleryNow.Add(-3 * time.Second), StartedAt: galleryNow.Add(-time.Second)}
-	h := NewLaneHistory([]tasks.Task{scheduled}, galleryNow)["a"]
+	h := NewLaneHistory(galleryNow, []tasks.Task{scheduled})["a"]
 	if h.Waited[historySlots-1] != 2*time.Second {
 		t.Errorf("a task scheduled for later waited %v", h.Waited[historySlots-1])
 	}
