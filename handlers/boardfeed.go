@@ -41,6 +41,15 @@ type boardFeed struct {
 	known map[string]tasks.Status // tasks told of, as last told
 	ids   []string                // tasks of the list's first page and those that came since, newest first
 	came  bool                    // ids has grown since it was told
+	waits map[string]*wait        // tasks told of that wait
+
+	hurried bool // the alarm is set for counts
+}
+
+// A wait is a waiting task, and why it waits as last told.
+type wait struct {
+	task tasks.Task
+	told string
 }
 
 func (f *boardFeed) over() bool   { return false }
@@ -60,11 +69,13 @@ func (f *boardFeed) snapshot(ctx context.Context, sub *tasks.Subscription) ([]by
 	f.ids = idsOf(page.Items)
 	items := sub.Join(append(page.Items, without(others, f.ids)...))
 	f.since = f.s.now()
-	f.known = make(map[string]tasks.Status, len(items))
+	f.known, f.waits = make(map[string]tasks.Status, len(items)), map[string]*wait{}
 	parts := make([]templ.Component, 0, len(items)+2)
 	for _, t := range items {
 		f.known[t.ID] = t.Status
-		parts = append(parts, views.TaskRowPartial(views.NewTaskRow(t, f.since)))
+		if !f.waiting(t) { // else its row comes with the rest
+			parts = append(parts, views.TaskRowPartial(views.NewTaskRow(t, f.since)))
+		}
 	}
 	f.came = f.query.Follows()
 	rest, err := f.rest(ctx)
@@ -90,6 +101,7 @@ func (f *boardFeed) update(u *tasks.Update) []byte {
 	if status, told := f.known[u.Task.ID]; !told || status != u.Task.Status {
 		f.notice(u.Task)
 	}
+	f.waiting(u.Task)
 	return u.Encoded(tasks.EncodingRow, encodeRow)
 }
 
@@ -99,7 +111,11 @@ func (f *boardFeed) notice(t tasks.Task) {
 		clear(f.known)
 	}
 	f.known[t.ID] = t.Status
-	f.set(soon)
+	if !f.hurried {
+		f.hurried = true
+		f.clear() // what may be set is for waits, and later
+		f.set(soon)
+	}
 	if f.query.Follows() && len(f.ids) < maxNew && !slices.Contains(f.ids, t.ID) && matches(listQuery(f.query), t) {
 		f.ids = slices.Insert(f.ids, 0, t.ID)
 		f.came = true
@@ -109,6 +125,7 @@ func (f *boardFeed) notice(t tasks.Task) {
 // refresh tells the counts, and how much is new when there is more.
 func (f *boardFeed) refresh(ctx context.Context) ([]byte, error) {
 	f.clear()
+	f.hurried = false
 	parts, err := f.rest(ctx)
 	if err != nil {
 		return nil, err
@@ -121,10 +138,50 @@ func (f *boardFeed) rest(ctx context.Context) ([]templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := []templ.Component{views.CountsPartial(f.query, counts)}
+	parts, err := f.explained(ctx)
+	if err != nil {
+		return nil, err
+	}
+	parts = append(parts, views.CountsPartial(f.query, counts))
 	if f.came {
 		f.came = false
 		parts = append(parts, views.NewCountPartial(f.query, len(f.ids), f.ids))
+	}
+	return parts, nil
+}
+
+// waiting remembers a task while it waits, so that the reason can be told anew as it changes.
+func (f *boardFeed) waiting(t tasks.Task) bool {
+	waits := t.Status == tasks.StatusQueued && len(f.waits) < maxNew
+	if waits {
+		f.waits[t.ID] = &wait{task: t}
+	} else {
+		delete(f.waits, t.ID)
+	}
+	return waits
+}
+
+// explained are the rows of waiting tasks whose reason is another than was told, and looks again after a while.
+func (f *boardFeed) explained(ctx context.Context) (parts []templ.Component, err error) {
+	if len(f.waits) == 0 {
+		return nil, nil
+	}
+	var items []tasks.Task
+	for _, w := range f.waits {
+		items = append(items, w.task)
+	}
+	queue, err := f.s.queueFor(ctx, items)
+	if err != nil {
+		return nil, err
+	}
+	f.set(waitEvery)
+	for _, w := range f.waits {
+		row := views.NewTaskRow(w.task, f.s.now())
+		row.ExplainWait(w.task, queue)
+		if row.Detail != w.told {
+			w.told = row.Detail
+			parts = append(parts, views.TaskRowPartial(row))
+		}
 	}
 	return parts, nil
 }

@@ -37,7 +37,14 @@ func (s *Server) showBoard(c echo.Context, q views.BoardQuery) error {
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, views.BoardPage(views.NewBoard(s.frame(c), q, page, counts, bulks...)))
+	queue, err := s.queueFor(ctx, page.Items)
+	if err != nil {
+		return err
+	}
+	board := views.NewBoard(s.frame(c), q, page, counts, bulks...)
+	board.ExplainWaits(page.Items, queue)
+	board.KnowKinds(s.kindNames())
+	return s.render(c, http.StatusOK, views.BoardPage(board))
 }
 
 // boardQuery reads the state of a board from its address.

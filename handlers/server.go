@@ -64,6 +64,7 @@ type Server struct {
 	origins  *http.CrossOriginProtection
 	counts   *countCache
 	lanes    lanesCache
+	queue    queueCache
 	receipts readings // that stand in the audit log
 	rations  *rations // nil: as many requests as anybody likes
 	submits  doorkeeper

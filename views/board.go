@@ -21,6 +21,7 @@ type Board struct {
 	Clear   string // address without any filter
 	Filters int    // how many filters are set
 	Bulk    Bulk
+	AKind   string    // of the desk's kinds, "import, export", where what was asked for is none
 	Bulks   []TaskRow // the viewer's actions on many tasks that go on and are not among Rows
 }
 
@@ -47,6 +48,7 @@ const (
 	NothingYet               // there is nothing at all
 	NothingMatch             // filters leave nothing
 	NothingOnPage            // the list ended before this page
+	NoSuchKind               // the kind that is asked for is none
 )
 
 // NewBoard makes the board's page of what the store returned for q, and of all the viewer's counts. bulks are the
@@ -71,6 +73,20 @@ func NewBoard(f Frame, q BoardQuery, page tasks.Page, counts []tasks.Count, bulk
 	}
 	b.Empty = b.emptyCause(counts)
 	return b
+}
+
+// ExplainWaits says in the rows of the tasks that the board was made of why they wait.
+func (b *Board) ExplainWaits(items []tasks.Task, q Queue) {
+	for i := range b.Rows {
+		b.Rows[i].ExplainWait(items[i], q)
+	}
+}
+
+// KnowKinds tells an empty board which kinds there are. Tasks of a kind that an older version had are shown all the same.
+func (b *Board) KnowKinds(kinds []string) {
+	if b.Empty != NotEmpty && b.Query.Kind != "" && !slices.Contains(kinds, b.Query.Kind) {
+		b.Empty, b.AKind = NoSuchKind, strings.Join(kinds, ", ")
+	}
 }
 
 // running counts the tasks that run, whatever the list shows of them.

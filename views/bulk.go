@@ -57,6 +57,17 @@ func newBulk(q BoardQuery, page tasks.Page, counts []tasks.Count) Bulk {
 	return b
 }
 
+// counted reports whether the counters know how many tasks a board with a menu lists. Lists by end leave out what has
+// none.
+func (q BoardQuery) counted() bool {
+	return q.filters() > 0 && !q.searched() && q.Sort != tasks.LastEndedFirst && q.Sort != tasks.FirstEndedFirst
+}
+
+// liveBulk is the menu of a board that is counted, as it is by now.
+func liveBulk(q BoardQuery, counts []tasks.Count) Bulk {
+	return newBulk(q, tasks.Page{Total: countOf(counts, q, q.Statuses...), TotalExact: true}, counts)
+}
+
 func bulkStatuses(q BoardQuery) []tasks.Status {
 	if len(q.Statuses) > 0 {
 		return slices.Clone(q.Statuses)

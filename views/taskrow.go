@@ -149,20 +149,24 @@ func taskDetail(t tasks.Task, now time.Time) string {
 }
 
 func waitingFor(t tasks.Task, now time.Time) string {
-	again := ""
-	if t.Attempt > 0 {
-		again = fmt.Sprintf(", attempt %d of %d", t.Attempt+1, t.MaxAttempts)
-	}
 	if wait := t.AvailableAt.Sub(now); wait > time.Second {
 		if t.Attempt > 0 {
-			return "Tries again in " + Coarse(wait) + again
+			return "Tries again in " + Coarse(wait) + nextAttempt(t)
 		}
 		if t.Kind == tasks.BulkKind {
 			return "Can be undone until it begins"
 		}
 		return "Starts in " + Coarse(wait)
 	}
-	return "In lane " + t.Lane + again
+	return "In lane " + t.Lane + nextAttempt(t)
+}
+
+// nextAttempt says which one t waits for, "" for the first.
+func nextAttempt(t tasks.Task) string {
+	if t.Attempt == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", attempt %d of %d", t.Attempt+1, t.MaxAttempts)
 }
 
 func runningAt(t tasks.Task) string {
