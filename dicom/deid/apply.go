@@ -11,8 +11,9 @@ import (
 	"filmroom/dicom/vr"
 )
 
-// Apply writes f without what identifies its subject, in its own transfer syntax if it is compressed,
-// else in explicit VR little endian. Pixel data is streamed from f's source. f is not changed.
+// Apply writes f without what identifies its subject, in its own transfer syntax if it is compressed and nothing is
+// blacked out, else in explicit VR little endian. Pixel data is streamed from f's source, what must be decompressed
+// frame by frame. f is not changed.
 //
 // Where err is not nil, what was written must be discarded. It wraps ErrHeld, ErrRefused, ErrSubject, one
 // of dicom's sentinels, or comes from w; it holds no value of the file.
@@ -61,8 +62,9 @@ type pass struct {
 
 	room     []dicom.Element
 	buf      []byte
-	overlaid bool // there is an overlay somewhere
-	embedded bool // one lies in unused bits of the pixels, and must go
+	overlaid bool      // there is an overlay somewhere
+	embedded bool      // one lies in unused bits of the pixels, and must go
+	decoded  *decoding // what native pixels are made of, nil where compressed ones stay
 }
 
 // usualRows is how many changes most files need at most.
@@ -99,6 +101,9 @@ func (p *pass) file(f *dicom.File) (*dicom.File, error) {
 	out.Dataset.Grow(f.Dataset.Len() + mostMarks)
 	if err := p.dataset(f.Dataset, out.Dataset); err != nil {
 		return nil, err
+	}
+	if p.decoded != nil {
+		p.asNative(f.Dataset, out)
 	}
 	p.mark(f.Dataset, out.Dataset)
 	p.meta(f, out)

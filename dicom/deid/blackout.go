@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"io"
+	"strings"
 
 	"filmroom/dicom"
 	"filmroom/dicom/tag"
@@ -18,7 +19,7 @@ type blackout struct {
 	rectangles []image.Rectangle
 	rows       int64 // of a plane: a frame, or one color of it
 	rowBytes   int64
-	fill       []byte // one pixel of a plane
+	fills      [][]byte // one pixel of each plane
 }
 
 // newBlackout fails where the pixels are not laid out so that a rectangle could be found in them.
@@ -34,14 +35,24 @@ func newBlackout(d *dicom.Dataset, src io.ReaderAt, rectangles []image.Rectangle
 			return nil, fmt.Errorf("%w: a rectangle to black out lies outside of a picture of %d x %d pixels", ErrRefused, columns, rows)
 		}
 	}
-	cell := darkest(d, photometric, int(allocated/8))
-	fill := cell
-	if planar, err := d.Int(tag.PlanarConfiguration); samples > 1 && (err != nil || planar != 1) {
-		for range samples - 1 {
-			fill = append(fill[:len(fill):len(fill)], cell...)
+	fills := make([][]byte, samples)
+	for i := range fills {
+		fills[i] = darkest(d, photometric, int(allocated/8))
+		if i > 0 && isYBR(photometric) {
+			fills[i] = colorless(d, int(allocated/8))
 		}
 	}
-	return &blackout{src: src, rectangles: rectangles, rows: rows, rowBytes: columns * int64(len(fill)), fill: fill}, nil
+	if planar, err := d.Int(tag.PlanarConfiguration); err != nil || planar != 1 {
+		fills = [][]byte{bytes.Join(fills, nil)}
+	}
+	return &blackout{src: src, rectangles: rectangles, rows: rows, rowBytes: columns * int64(len(fills[0])), fills: fills}, nil
+}
+
+// colorless is a cell of the second or third sample of a YBR pixel that has no color: the middle of what it can hold
+// (PS3.3 section C.7.6.3.1.2).
+func colorless(d *dicom.Dataset, size int) []byte {
+	stored := min(positive(d, tag.BitsStored), 64)
+	return binary.LittleEndian.AppendUint64(nil, 1<<(stored-1))[:size]
 }
 
 // darkest is a cell of a pixel that is black, or at least the same everywhere.
@@ -76,11 +87,12 @@ func (k *blackout) ReadAt(b []byte, off int64) (int, error) {
 
 // paint fills the part of a row that lies in a rectangle. b begins at off, the row at start.
 func (k *blackout) paint(b []byte, off, start int64, r image.Rectangle) {
-	size := int64(len(k.fill))
+	fill := k.fills[start/k.rowBytes/k.rows%int64(len(k.fills))]
+	size := int64(len(fill))
 	from := max(start+max(int64(r.Min.X), 0)*size, off)
 	to := min(start+min(int64(r.Max.X)*size, k.rowBytes), off+int64(len(b)))
 	for at := from; at < to; at++ {
-		b[at-off] = k.fill[(at-start)%size]
+		b[at-off] = fill[(at-start)%size]
 	}
 }
 
@@ -95,5 +107,25 @@ func (p *pass) blacken(src *dicom.Dataset, e *dicom.Element) error {
 		return err
 	}
 	e.Section, e.Value = io.NewSectionReader(k, 0, e.Len()), nil
+	return nil
+}
+
+// isYBR reports whether the samples of a pixel are brightness and two of color.
+func isYBR(photometric string) bool { return strings.HasPrefix(photometric, "YBR_") }
+
+// decodeAndBlacken makes native pixels of compressed ones, with the subject's rectangles in them.
+func (p *pass) decodeAndBlacken(src, out *dicom.Dataset, e *dicom.Element) error {
+	decoded, err := newDecoding(p.syntax, src, e)
+	if err != nil {
+		return err
+	}
+	size := decoded.frames * decoded.frameBytes()
+	after := dicom.NewLarge(e.Tag, decoded.vr(), io.NewSectionReader(decoded, 0, size))
+	if err := p.blacken(decoded.like(src), after); err != nil {
+		return err
+	}
+	p.decoded = decoded
+	out.Set(after)
+	p.note(src, e, Blanked, out, after)
 	return nil
 }

@@ -49,7 +49,7 @@ func (p *pass) pixels(src, out *dicom.Dataset, e *dicom.Element) error {
 // compressed lets compressed pixels through without the text that their streams may carry.
 func (p *pass) compressed(src, out *dicom.Dataset, e *dicom.Element) error {
 	if len(p.subject.Blackout) > 0 {
-		return fmt.Errorf("%w: rectangles cannot be blacked out in compressed pixels", ErrRefused)
+		return p.decodeAndBlacken(src, out, e)
 	}
 	fragments, err := withoutText(p.syntax, src, e.Fragments)
 	if err != nil {

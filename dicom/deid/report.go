@@ -15,14 +15,14 @@ type Action uint8
 const (
 	Removed       Action = iota + 1 // X: the element is gone, with all that was in it
 	Emptied                         // Z
-	Replaced                        // D: a dummy stands there
+	Replaced                        // D: a dummy stands there; or how decompressed pixels lie
 	Remapped                        // U: a new UID
 	Pseudonymised                   // the subject's pseudonym stands there
 	Cleaned                         // C: words that identify are gone from the text
 	Shifted                         // C: the date has moved
 	Trimmed                         // bytes behind the last pixel are gone
-	Blanked                         // bits of the pixels that hold no pixel, or comments within compressed ones
-	Added                           // a mark of the de-identification
+	Blanked                         // bits of the pixels that hold no pixel, comments within compressed ones, or rectangles
+	Added                           // a mark of the de-identification, or of the decompression that it took
 )
 
 var actionNames = [...]string{"", "removed", "emptied", "replaced", "remapped", "pseudonymised", "cleaned", "shifted", "trimmed", "blanked", "added"}

@@ -8,12 +8,10 @@ import (
 	"io"
 
 	"filmroom/dicom"
+	"filmroom/dicom/frame"
 	"filmroom/dicom/tag"
 	"filmroom/dicom/uid"
 )
-
-// maxFrame bounds, in bytes, a frame that is held in memory, before and after decompression.
-const maxFrame = 64 << 20
 
 // raster reads a frame row by row.
 type raster interface {
@@ -22,16 +20,16 @@ type raster interface {
 }
 
 // open finds and, where needed, decompresses a frame.
-func (d *description) open(f *dicom.File, frame int) (raster, error) {
+func (d *description) open(f *dicom.File, number int) (raster, error) {
 	if d.pixels.Fragments == nil {
-		return d.native(readerAt(d.pixels), d.pixels.Len(), int64(frame)*d.frameBytes())
+		return d.native(readerAt(d.pixels), d.pixels.Len(), int64(number)*d.frameBytes())
 	}
 	switch f.TransferSyntax {
 	case uid.RLELossless, uid.JPEGBaseline, uid.JPEGExtended, uid.DeflatedFrame, uid.EncapsulatedUncompressed:
 	default:
 		return nil, unsupported(f.TransferSyntax)
 	}
-	compressed, err := d.compressed(f.Dataset, frame)
+	compressed, err := d.compressed(f.Dataset, number)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +59,7 @@ const mostDeflate = 1032
 
 // inflate undoes Deflated Image Frame Compression (PS3.5 section A.4).
 func (d *description) inflate(b []byte) ([]byte, error) {
-	if d.frameBytes() > maxFrame {
+	if d.frameBytes() > frame.MaxBytes {
 		return nil, ErrTooLarge
 	}
 	if d.frameBytes() > mostDeflate*int64(len(b)) {
@@ -74,30 +72,31 @@ func (d *description) inflate(b []byte) ([]byte, error) {
 	return out, nil
 }
 
+// rle undoes RLE compression (PS3.5 annex G).
+func (d *description) rle(b []byte) (raster, error) {
+	cell := d.allocated / 8
+	if cell == 0 {
+		return nil, fmt.Errorf("%w: RLE of single bits", ErrUnsupported)
+	}
+	if err := frame.RLEFits(d.frameBytes(), len(b)); err != nil {
+		return nil, err
+	}
+	out := make([]byte, d.frameBytes())
+	if err := frame.RLE(out, b, d.samples, cell); err != nil {
+		return nil, err
+	}
+	interleaved := *d
+	interleaved.planar = false // whatever the file says: RLE has planes of its own
+	return interleaved.native(bytes.NewReader(out), int64(len(out)), 0)
+}
+
 // compressed joins the fragments of a frame.
-func (d *description) compressed(ds *dicom.Dataset, frame int) ([]byte, error) {
-	all := d.pixels.Fragments
-	first, end, err := d.span(ds, frame)
+func (d *description) compressed(ds *dicom.Dataset, number int) ([]byte, error) {
+	first, end, err := d.span(ds, number)
 	if err != nil {
 		return nil, err
 	}
-	size := int64(0)
-	for i := first; i < end; i++ {
-		size += all.At(i).Size()
-	}
-	if size > maxFrame {
-		return nil, ErrTooLarge
-	}
-	b := make([]byte, 0, size)
-	for i := first; i < end; i++ {
-		part := all.At(i)
-		n := len(b)
-		b = b[:n+int(part.Size())]
-		if _, err := part.ReadAt(b[n:], 0); err != nil && err != io.EOF {
-			return nil, err
-		}
-	}
-	return b, nil
+	return frame.Join(nil, d.pixels.Fragments, first, end)
 }
 
 // span is which fragments make a frame: by the offset table, or one each, or all for a single one, or

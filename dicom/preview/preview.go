@@ -21,6 +21,7 @@ import (
 	"image/png"
 
 	"filmroom/dicom"
+	"filmroom/dicom/frame"
 )
 
 // What keeps a picture from being made.
@@ -30,9 +31,9 @@ var (
 	// ErrUnsupported: a transfer syntax or a kind of image that is not decoded here.
 	ErrUnsupported = errors.New("no preview")
 	// ErrTooLarge: a frame that would take more than 64 MiB to decompress.
-	ErrTooLarge = errors.New("too large for a preview")
+	ErrTooLarge = frame.ErrTooLarge
 	// ErrDamaged: the pixels are not what the file says they are.
-	ErrDamaged = errors.New("damaged pixel data")
+	ErrDamaged = frame.ErrDamaged
 )
 
 const (

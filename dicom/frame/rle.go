@@ -1,40 +1,41 @@
-package preview
+package frame
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 )
 
-// rle undoes RLE compression (PS3.5 annex G): for each byte of each sample, the highest first, a segment
-// with that byte of all pixels.
-func (d *description) rle(b []byte) (raster, error) {
-	size := d.allocated / 8
-	if size == 0 || d.frameBytes() > maxFrame {
-		return nil, fmt.Errorf("%w: an RLE frame of %d bytes", ErrTooLarge, d.frameBytes())
-	}
-	if d.frameBytes() > mostRLE*int64(len(b)) {
-		return nil, fmt.Errorf("%w: an RLE frame of %d bytes cannot hold %d", ErrDamaged, len(b), d.frameBytes())
-	}
-	segments, err := rleSegments(b, d.samples*size)
+// RLE undoes RLE compression (PS3.5 annex G): for each byte of each sample, the highest first, a segment with that byte
+// of all pixels. It fills out with pixels of samples cells of cell bytes each, little endian, the samples of a pixel
+// beside each other. The caller bounds out, by [RLEFits] before there is one.
+func RLE(out, b []byte, samples, cell int) error {
+	segments, err := rleSegments(b, samples*cell)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	pixels := d.rows * d.columns
-	out := make([]byte, pixels*d.samples*size)
+	step := samples * cell
 	for i, segment := range segments {
-		sample, place := i/size, size-1-i%size
-		if err := unpack(segment, out[sample*size+place:], d.samples*size, pixels); err != nil {
-			return nil, err
+		sample, place := i/cell, cell-1-i%cell
+		if err := unpack(segment, out[sample*cell+place:], step, len(out)/step); err != nil {
+			return err
 		}
 	}
-	interleaved := *d
-	interleaved.planar = false // whatever the file says: RLE has planes of its own
-	return interleaved.native(bytes.NewReader(out), int64(len(out)), 0)
+	return nil
 }
 
 // mostRLE is how many bytes one compressed byte can stand for: two make a run of 128.
 const mostRLE = 64
+
+// RLEFits says what is wrong with a frame of size bytes in RLE that claims to hold native bytes.
+func RLEFits(native int64, size int) error {
+	if native > MaxBytes {
+		return ErrTooLarge
+	}
+	if native > mostRLE*int64(size) {
+		return fmt.Errorf("%w: an RLE frame of %d bytes cannot hold %d", ErrDamaged, size, native)
+	}
+	return nil
+}
 
 // rleSegments cuts a frame by the offsets in its header of 64 bytes (PS3.5 section G.5).
 func rleSegments(b []byte, want int) ([][]byte, error) {
