@@ -10,7 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"filmroom/dicom"
+	"filmroom/dicom/deid"
 	"filmroom/imaging"
 	"filmroom/views"
 )
@@ -207,7 +207,7 @@ func (s *Server) suspect(c echo.Context, row views.SeriesRow) (views.Suspect, er
 	if err != nil || len(first) == 0 {
 		return suspect, err
 	}
-	suspect.Columns, suspect.Rows, suspect.Compressed = first[0].Columns, first[0].Rows, dicom.IsEncapsulated(first[0].TransferSyntax)
+	suspect.Columns, suspect.Rows, suspect.Unpaintable = first[0].Columns, first[0].Rows, !deid.Paintable(first[0].TransferSyntax)
 	if row.Instances == 1 {
 		suspect.Last = max(first[0].Frames-1, 0)
 	}

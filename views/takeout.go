@@ -28,9 +28,9 @@ type TakeOut struct {
 // A Suspect is a series whose pixels a person should look at, with the picture to look at.
 type Suspect struct {
 	SeriesRow
-	Columns, Rows int // pixels of its first image; 0: not known
-	Last          int // index of its last image, or of the last frame of its only one
-	Compressed    bool
+	Columns, Rows int  // pixels of its first image; 0: not known
+	Last          int  // index of its last image, or of the last frame of its only one
+	Unpaintable   bool // its pixels are compressed in a way that rectangles cannot be painted into
 }
 
 // A Rectangle is one to paint over, as typed: pixels from the upper left corner.

@@ -606,13 +606,13 @@ func suspect(d TakeOut, s Suspect) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if s.Compressed {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "<p class=\"secondary\">Its pixels are compressed, and this desk paints over uncompressed ones alone: look at it and tick it, or leave it out.</p>")
+		if s.Unpaintable {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "<p class=\"secondary\">Its pixels are compressed in a way that this desk cannot paint over; it can in uncompressed ones, RLE Lossless and JPEG Baseline. Look at it and tick it, or leave it out.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		if !s.Compressed || len(d.Painted[s.ID]) > 0 {
+		if !s.Unpaintable || len(d.Painted[s.ID]) > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "<div class=\"paint\" data-paint data-columns=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

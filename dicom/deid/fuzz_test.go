@@ -36,6 +36,13 @@ func FuzzApply(f *testing.F) {
 			f.Add(b.Bytes(), choice, "Northside", uint32(0x01020304))
 		}
 	}
+	for _, c := range cines {
+		var b bytes.Buffer
+		if err := dicom.Write(&b, c.cine.file(f, c.cine.fragments(f)...)); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes(), uint16(painted|0x0460), "Northside", uint32(0x01020304))
+	}
 	if _, err := os.Stat(filepath.Join(shared(), "dicom-samples")); err == nil {
 		eachSample(f, func(_ string, b []byte) {
 			if len(b) < 20_000 {
@@ -168,18 +175,23 @@ func checkName(t *testing.T, d *dicom.Dataset, name string) {
 	}
 }
 
-// checkBlack demands that all pixels of a rectangle are the same, in each frame of a gray image.
+// checkBlack demands that all pixels of a rectangle are the same, in each frame of an image whose samples lie beside
+// each other.
 func checkBlack(t *testing.T, d *dicom.Dataset, r image.Rectangle) {
 	t.Helper()
 	e, ok := d.Get(tag.PixelData)
-	if !ok || positive(d, tag.SamplesPerPixel) != 1 {
+	planar, _ := d.Int(tag.PlanarConfiguration)
+	if !ok || planar == 1 {
 		return
 	}
 	pixels, err := e.Bytes(1 << 20)
 	if err != nil {
 		return
 	}
-	columns, rows, size := int(positive(d, tag.Columns)), int(positive(d, tag.Rows)), int(positive(d, tag.BitsAllocated)/8)
+	columns, rows, size := int(positive(d, tag.Columns)), int(positive(d, tag.Rows)), int(positive(d, tag.BitsAllocated)/8*positive(d, tag.SamplesPerPixel))
+	if size == 0 {
+		return // no pixels, or single bits
+	}
 	r = r.Intersect(image.Rect(0, 0, columns, rows))
 	for frame := 0; (frame+1)*rows*columns*size <= len(pixels); frame++ {
 		var first []byte
