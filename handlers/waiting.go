@@ -15,8 +15,8 @@ type waitingJSON struct {
 	AheadExact bool             `json:"aheadExact"`
 	Holder     *holderJSON      `json:"holder"`   // of the lock
 	Start      stamp            `json:"start"`    // probably; null: unknown
-	Earliest   stamp            `json:"earliest"` // half of the guesses lie from here
-	Latest     stamp            `json:"latest"`   // to here
+	Earliest   stamp            `json:"earliest"` // if those before it are quick
+	Latest     stamp            `json:"latest"`   // and if they are slow
 }
 
 type waitingLaneJSON struct {

@@ -118,28 +118,6 @@ func (s *Tasks) oldest(ctx context.Context, l *tasks.Load, now time.Time) error 
 	return err
 }
 
-// Ahead implements [tasks.Store]. Each part of the order is a count of its own, which an index bounds.
-func (s *Tasks) Ahead(ctx context.Context, t tasks.Task, now time.Time) (int, error) {
-	in := is("lane", t.Lane)
-	due := append(bson.D{in}, queued("$lte", now)...)
-	parts := []bson.D{append(slices.Clone(due), is("priority", with("$lt", t.Priority)))}
-	if t.AvailableAt.After(now) {
-		parts = append(parts, append(slices.Clone(due), is("priority", t.Priority)))
-	} else {
-		parts = append(parts, append(bson.D{in, is("priority", t.Priority)}, queued("$lt", t.AvailableAt)...),
-			append(bson.D{in, is("priority", t.Priority), is("_id", with("$lt", t.ID))}, queued("$eq", t.AvailableAt)...))
-	}
-	ahead := 0
-	for _, part := range parts {
-		n, err := count(ctx, s.db.tasks, part, tasks.CountLimit)
-		if err != nil {
-			return 0, wrap(err, "count what comes before task %s", t.ID)
-		}
-		ahead += n
-	}
-	return min(ahead, tasks.CountLimit), nil
-}
-
 // Unfollowed implements [tasks.Store].
 func (s *Tasks) Unfollowed(ctx context.Context, limit int) ([]tasks.Task, error) {
 	docs, err := all[taskDoc](ctx, s.db.tasks, with("unfollowed", true), options.Find().SetSort(with("_id", 1)).SetLimit(int64(limit)))

@@ -123,32 +123,6 @@ func count(s *lite.Stmt) (n int, err error) {
 	return n, s.Err()
 }
 
-const (
-	countDue    = "SELECT count(*) FROM (SELECT 1 FROM tasks WHERE status = 'queued' AND lane = ? AND priority = ? AND availableAt <= ? LIMIT ?)"
-	countBefore = `SELECT count(*) FROM (SELECT 1 FROM tasks WHERE status = 'queued' AND lane = ? AND priority = ?
-		AND (availableAt, taskId) < (?, ?) AND availableAt <= ? LIMIT ?)`
-)
-
-func (s *taskStore) Ahead(ctx context.Context, t tasks.Task, now time.Time) (ahead int, err error) {
-	at := tasks.Millis(now)
-	err = s.db.read(ctx, func(c *lite.Conn) error {
-		return priorities(c, t.Lane, func(p int64) (bool, error) {
-			left := int64(tasks.CountLimit - ahead)
-			if left <= 0 || p > int64(t.Priority) {
-				return true, nil
-			}
-			due := c.Stmt(countDue).Text(t.Lane).Int(p).Time(at).Int(left)
-			if p == int64(t.Priority) {
-				due = c.Stmt(countBefore).Text(t.Lane).Int(p).Time(t.AvailableAt).Text(t.ID).Time(at).Int(left)
-			}
-			n, err := count(due)
-			ahead += n
-			return false, err
-		})
-	})
-	return ahead, wrap(err, "count what is ahead of task", t.ID)
-}
-
 var selectHolder = "SELECT " + columns.names() + " FROM tasks WHERE status = 'processing' AND lockKey <> '' AND lockKey = ? AND leaseExpiresAt > ? LIMIT 1"
 
 func (s *taskStore) Holder(ctx context.Context, lockKey string, now time.Time) (t tasks.Task, err error) {

@@ -221,9 +221,13 @@ func TestWhatATaskWaitsForIsExplained(t *testing.T) {
 			}
 			return w
 		}
-		quick := b.submit(func(s *tasks.Spec) { s.Name = "quick" })
-		time.Sleep(11 * time.Second)
-		b.is(b.settled(quick.ID), tasks.StatusFinished, 1)
+		var quick tasks.Task
+		for range 4 {
+			quick = b.submit(func(s *tasks.Spec) { s.Name = "quick" })
+			time.Sleep(11 * time.Second)
+			quick = b.settled(quick.ID)
+			b.is(quick, tasks.StatusFinished, 1)
+		}
 		holder := b.submit(func(s *tasks.Spec) { s.LockKey = "key" })
 		locked := b.submit(func(s *tasks.Spec) { s.LockKey = "key" })
 		if w := wait(locked.ID); w.For != tasks.WaitsForLock || w.Holder == nil || w.Holder.ID != holder.ID {
@@ -235,8 +239,18 @@ func TestWhatATaskWaitsForIsExplained(t *testing.T) {
 			all = append(all, b.submit())
 		}
 		first, second := all[1], all[2]
+		if w := wait(second.ID); !w.Start.IsZero() || !w.Earliest.IsZero() || !w.Latest.IsZero() {
+			t.Errorf("after 4 of its kind a task is said to start at %s", w.Start)
+		}
+		fifth := taskstest.InStatus(tasks.StatusFinished, taskstest.In("another"))
+		fifth.ID, fifth.Kind, fifth.StartedAt, fifth.EndedAt = taskstest.ID(), quick.Kind, quick.StartedAt, quick.EndedAt
+		if _, err := b.store.Insert(ctx, fifth); err != nil {
+			t.Fatal(err)
+		}
 		if w := wait(second.ID); w.For != tasks.WaitsForSlot || w.Ahead != 2 || time.Until(w.Start) != 15*time.Second {
 			t.Errorf("waits for %s behind %d, starts in %s; want a slot, 2 and 15 s", w.For, w.Ahead, time.Until(w.Start))
+		} else if time.Until(w.Earliest) != 10*time.Second || time.Until(w.Latest) != 20*time.Second {
+			t.Errorf("it starts in %s to %s; want 10 to 20 s", time.Until(w.Earliest), time.Until(w.Latest))
 		}
 		if w := wait(first.ID); w.Ahead != 1 {
 			t.Errorf("the first is behind %d", w.Ahead)

@@ -74,8 +74,11 @@ type Store interface {
 	// Loads counts, for each lane that has any, the tasks that wait or run at now.
 	Loads(ctx context.Context, now time.Time) ([]Load, error)
 
-	// Ahead counts the tasks of t's lane that are due at now and come before t by Priority, AvailableAt and
-	// ID, no further than [CountLimit].
+	// Ahead counts the tasks of t's lane that are due at now and that Claim would take before t if there were
+	// slots for all, no further than [CountLimit]: those of a more urgent priority, those of t's own partition
+	// that come before it, and of each other partition what [Contender.Lets] says. Slots are counted as they
+	// are held at now, and whether locks are held does not matter. A t that does not wait, or is not due, is
+	// counted for as if it did.
 	Ahead(ctx context.Context, t Task, now time.Time) (int, error)
 
 	// Holder returns the task that holds a lock at now, or [ErrNotFound].

@@ -7,8 +7,11 @@ import (
 	"time"
 )
 
-// recentEnds is how many finished tasks of a kind an estimate is made from.
-const recentEnds = 50
+// recentEnds is how many finished tasks of a kind an estimate is made from, fewEnds how many are too few.
+const (
+	recentEnds = 50
+	fewEnds    = 5
+)
 
 // A WaitReason says in a word what a waiting task waits for.
 type WaitReason string
@@ -27,12 +30,12 @@ type Wait struct {
 	For        WaitReason
 	Until      time.Time // for time
 	Lane       Lane      // as it is set: who paused it, and why
-	Ahead      int       // tasks of the lane that come before it
+	Ahead      int       // tasks of the lane that come before it, the partitions in turns
 	AheadExact bool
 	Holder     *Task // for lock; nil when it is another person's, which the asker may not see
 
-	// When it will probably start, from how long recent tasks of its kind took: the middle, and a range that
-	// half of the guesses fall into. Zero: unknown.
+	// When it will probably start, from how long recent tasks of its kind took: the middle, and a range from
+	// the shorter of them, a fifth left out, to the longer. Zero: unknown.
 	Start, Earliest, Latest time.Time
 }
 
@@ -97,11 +100,11 @@ func (m *Manager) contention(ctx context.Context, p Person, t Task, now time.Tim
 	return err
 }
 
-// estimate guesses the start: what is ahead, in rounds as wide as the lane, each as long as recent
-// tasks took. The round that runs now is half over, on average.
+// estimate guesses the start: what is ahead, in rounds as wide as the lane, each as long as recent tasks took. The
+// round that runs now is half over, on average; it may as well end now, or have just begun.
 func (m *Manager) estimate(ctx context.Context, t Task, now time.Time, w *Wait) error {
 	page, err := m.cfg.Store.List(ctx, Query{Kind: t.Kind, Statuses: []Status{StatusFinished}, Sort: LastEndedFirst, Limit: recentEnds, NoTotal: true})
-	if err != nil || len(page.Items) == 0 || !w.AheadExact {
+	if err != nil || len(page.Items) < fewEnds || !w.AheadExact {
 		return err
 	}
 	took := make([]time.Duration, len(page.Items))
@@ -110,14 +113,14 @@ func (m *Manager) estimate(ctx context.Context, t Task, now time.Time, w *Wait) 
 	}
 	slices.Sort(took)
 	from := later(now, t.AvailableAt)
-	guess := func(quantile int) time.Time {
-		rounds := float64(w.Ahead)/float64(w.Lane.Capacity) + 0.5
+	guess := func(quantile int, running float64) time.Time {
+		rounds := float64(w.Ahead)/float64(w.Lane.Capacity) + running
 		at := from.Add(time.Duration(rounds * float64(took[len(took)*quantile/100])))
 		if w.Lane.Rate > 0 {
 			at = later(at, from.Add(time.Duration(float64(w.Ahead)/w.Lane.Rate*float64(time.Second))))
 		}
 		return Millis(at)
 	}
-	w.Earliest, w.Start, w.Latest = guess(25), guess(50), guess(75)
+	w.Earliest, w.Start, w.Latest = guess(20, 0), guess(50, 0.5), guess(80, 1)
 	return nil
 }

@@ -20,6 +20,7 @@ var laneScenarios = []scenario{
 	{"partitions take turns within a priority", partitionsTakeTurns},
 	{"loads tell waiting, scheduled and running", loadsTell},
 	{"a place counts what comes before", placesCount},
+	{"places are those in which partitions take turns", placesTakeTurns},
 	{"successors are found until they are followed", successorsAreFound},
 	{"only a final record of the same revision is deleted", deletesFinalAlone},
 	{"an external lease outlives the process", externalLeasesOutlive},
@@ -226,6 +227,46 @@ func placesCount(t *testing.T, s tasks.Store) {
 	insert(t, s, Queued(In("wide")))
 	if n, err := s.Ahead(t.Context(), mine, Epoch); err != nil || n != 4 {
 		t.Errorf("%d tasks are ahead, %v, want the 3 older and the 1 more urgent", n, err)
+	}
+}
+
+// placesTakeTurns asks for all places and then claims all tasks, which must come in that order.
+func placesTakeTurns(t *testing.T, s tasks.Store) {
+	of := func(partition string, priority int) func(*tasks.Task) {
+		return func(t *tasks.Task) { t.Lane, t.PartitionKey, t.Priority = "wide", partition, priority }
+	}
+	lane(t, s, "wide", 100)
+	insertAll(t, s, Queued(of("ada", 5)), Queued(of("cid", 5)), Queued(of("ada", 5)))
+	claim(t, s, claiming("wide", 3, Epoch)) // ada holds two slots, cid one
+	var waiting []tasks.Task
+	for _, many := range []struct {
+		of string
+		n  int
+	}{{"ada", 12}, {"bob", 3}, {"cid", 4}, {"dan", 1}, {"eve", 6}} {
+		for i := range many.n {
+			waiting = append(waiting, insert(t, s, Queued(of(many.of, 10), func(t *tasks.Task) {
+				if i%2 == 1 {
+					t.LockKey = "lock-" + t.ID
+				}
+			})))
+		}
+	}
+	places := map[string]int{}
+	for _, w := range waiting {
+		n, err := s.Ahead(t.Context(), w, Epoch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places[w.ID] = n
+	}
+	if n := places[waiting[12].ID]; n > 2 {
+		t.Errorf("%d tasks are ahead of bob's first, behind 12 of ada's", n)
+	}
+	insert(t, s, Queued(of("dan", 10), func(t *tasks.Task) { t.AvailableAt = After(time.Hour) }))
+	for i, next := range claim(t, s, claiming("wide", len(waiting), Epoch)) {
+		if places[next.ID] != i {
+			t.Errorf("a task of %s came after %d others and was told that %d are ahead", next.PartitionKey, i, places[next.ID])
+		}
 	}
 }
 

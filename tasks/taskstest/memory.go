@@ -342,11 +342,36 @@ func (m *Memory) Ahead(ctx context.Context, t tasks.Task, now time.Time) (int, e
 		return 0, err
 	}
 	defer m.mu.Unlock()
-	ahead := m.where(func(o *tasks.Task) bool {
-		return o.Lane == t.Lane && o.Status == tasks.StatusQueued && !o.AvailableAt.After(now) &&
-			cmp.Or(cmp.Compare(o.Priority, t.Priority), o.AvailableAt.Compare(t.AvailableAt), cmp.Compare(o.ID, t.ID)) < 0
-	}, nil)
-	return min(len(ahead), tasks.CountLimit), nil
+	due := func(o *tasks.Task) bool {
+		return o.Lane == t.Lane && o.ID != t.ID && o.Status == tasks.StatusQueued && !o.AvailableAt.After(now)
+	}
+	ahead := len(m.where(func(o *tasks.Task) bool { return due(o) && o.Priority < t.Priority }, nil))
+	rivals := m.where(func(o *tasks.Task) bool { return due(o) && o.Priority == t.Priority }, nil)
+	return min(ahead+m.turnsBefore(t, rivals, now), tasks.CountLimit), nil
+}
+
+// turnsBefore plays through who is served, one after the other, until it is t's turn.
+func (m *Memory) turnsBefore(t tasks.Task, rivals []tasks.Task, now time.Time) (n int) {
+	slots, served := map[string]int{}, map[string]int{}
+	for _, h := range m.holders(t.Lane, now) {
+		slots[h.PartitionKey]++
+	}
+	waiting := append(rivals, t)
+	for _, w := range waiting {
+		served[w.PartitionKey] = m.served[t.Lane+"/"+w.PartitionKey]
+	}
+	for ; ; n++ {
+		next := slices.MinFunc(waiting, func(a, b tasks.Task) int {
+			return cmp.Or(cmp.Compare(slots[a.PartitionKey], slots[b.PartitionKey]), cmp.Compare(served[a.PartitionKey], served[b.PartitionKey]),
+				a.AvailableAt.Compare(b.AvailableAt), cmp.Compare(a.ID, b.ID))
+		})
+		if next.ID == t.ID {
+			return n
+		}
+		slots[next.PartitionKey]++
+		served[next.PartitionKey] = m.turn + n + 1
+		waiting = slices.DeleteFunc(waiting, func(w tasks.Task) bool { return w.ID == next.ID })
+	}
 }
 
 func (m *Memory) Holder(ctx context.Context, lockKey string, now time.Time) (tasks.Task, error) {

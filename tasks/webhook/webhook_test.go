@@ -195,7 +195,7 @@ func TestAnEndIsToldSignedAndWithoutNames(t *testing.T) {
 			if diff := cmp.Diff(want, notice); diff != "" {
 				t.Errorf("notice (-want +got):\n%s", diff)
 			}
-			for _, hidden := range []string{"Secret", ada.Email, secret, "42"} {
+			for _, hidden := range []string{"Secret", ada.Email, secret, "key=42"} {
 				if bytes.Contains(got.body, []byte(hidden)) {
 					t.Errorf("the body tells %q: %s", hidden, got.body)
 				}
