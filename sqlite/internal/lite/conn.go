@@ -7,6 +7,7 @@ package lite
 import (
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -20,10 +21,16 @@ type Conn struct {
 	plans   int // parts of plans so far, counted when there is somebody to tell
 }
 
+// opening orders opening and closing. The library forgets what belongs to a connection after it has closed it, by
+// its address, which a connection that is opened meanwhile may have been given.
+var opening sync.Mutex
+
 // Open opens or creates the database file and waits up to busy for locks of other connections. planned,
 // when not nil, is told of each statement when SQLite plans it: once, and again when it does so again. A test of
 // query plans listens there.
 func Open(path string, busy time.Duration, planned func(sql string, again bool)) (*Conn, error) {
+	opening.Lock()
+	defer opening.Unlock()
 	db, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
 	if err != nil {
 		return nil, err
@@ -40,7 +47,11 @@ func Open(path string, busy time.Duration, planned func(sql string, again bool))
 }
 
 // Close ends the connection; an open transaction is rolled back.
-func (c *Conn) Close() error { return c.db.Close() }
+func (c *Conn) Close() error {
+	opening.Lock()
+	defer opening.Unlock()
+	return c.db.Close()
+}
 
 // Interrupt ends what runs on the connection, now or later, with an error once done is closed.
 func (c *Conn) Interrupt(done <-chan struct{}) { c.db.SetInterrupt(done) }
