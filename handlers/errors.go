@@ -66,6 +66,7 @@ var meanings = []meaning{
 	{is: imaging.ErrNotFound, status: 404, detail: errNotHere.detail},
 	{is: accounts.ErrNotFound, status: 404, detail: errNotHere.detail},
 	{is: tasks.ErrExpired, status: 410, detail: "The download has expired. Run the task again to make a new one."},
+	{is: tasks.ErrEqualActive, status: 409, detail: "An equal task of its owner, submitted with dedupe, has not ended. Wait for its end, or cancel it, and retry then."},
 	{is: tasks.ErrInputGone, status: 409, detail: "What the task worked on is no longer kept, so it cannot be run again. Bring the files in anew."},
 	{is: tasks.ErrLeaseLost, status: 409, detail: "The task was silent for too long, or has ended: its reports no longer count."},
 	{is: tasks.ErrNotExternal, status: 409, detail: "The desk itself runs this task: only external tasks are reported from outside."},

@@ -55,6 +55,30 @@ func TestAProgramSubmitsATaskAndFindsItWhereItIsTold(t *testing.T) {
 	}
 }
 
+func TestARetriedTaskIsTheOneThatEqualSubmissionsFind(t *testing.T) {
+	t.Parallel()
+	ada := setup(t, options{noRun: true}).person("ada@example.org")
+	equal := func(status int) (made submitted) {
+		t.Helper()
+		ada.submit(fields{"kind": "gate", "args": fields{"file": "a"}, "dedupe": true}).wants(status).json(&made)
+		return made
+	}
+	first := equal(http.StatusCreated)
+	path := "/api/tasks/" + first.TaskID
+	ada.api("POST", path+"/cancel").wants(http.StatusAccepted)
+	ada.api("POST", path+"/retry").wants(http.StatusAccepted)
+	if again := equal(http.StatusOK); again.TaskID != first.TaskID {
+		t.Errorf("an equal submission makes %s beside the retried %s", again.TaskID, first.TaskID)
+	}
+	ada.api("POST", path+"/cancel").wants(http.StatusAccepted)
+	second := equal(http.StatusCreated)
+	if p := ada.api("POST", path+"/retry").problem(http.StatusConflict); !strings.Contains(p.Detail, "equal") {
+		t.Errorf("the conflict says %q", p.Detail)
+	}
+	ada.api("POST", "/api/tasks/"+second.TaskID+"/cancel").wants(http.StatusAccepted)
+	ada.api("POST", path+"/retry").wants(http.StatusAccepted)
+}
+
 func TestTheSameSubmissionMakesOneTaskEvenAtOnce(t *testing.T) {
 	t.Parallel()
 	ada := setup(t, options{noRun: true}).person("ada@example.org")

@@ -1,7 +1,9 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -95,7 +97,11 @@ func (s *Tasks) Update(ctx context.Context, known tasks.Task, m tasks.Move) (tas
 		}
 		next, refusal := tasks.Apply(now, m)
 		if refusal == nil {
-			if written, err := s.replace(write, now.Rev, next); written || err != nil {
+			written, err := s.move(write, now, next)
+			if fresh && errors.Is(err, tasks.ErrDuplicate) {
+				return now, err
+			}
+			if written || err != nil && !errors.Is(err, tasks.ErrDuplicate) {
 				return next, err
 			}
 		} else if fresh {
@@ -108,10 +114,25 @@ func (s *Tasks) Update(ctx context.Context, known tasks.Task, m tasks.Move) (tas
 	}
 }
 
+// move writes what a move made of a record. Where that takes a key that another has, the index refuses it; a server
+// that answers so in words of its own alone is asked beforehand.
+func (s *Tasks) move(ctx context.Context, was, next tasks.Task) (written bool, err error) {
+	if next.DedupeKey != was.DedupeKey && next.DedupeKey != next.ID {
+		held, err := all[taskDoc](ctx, s.db.tasks, bson.D{is("userId", next.UserID), is("dedupeKey", next.DedupeKey), is("_id", with("$ne", next.ID))})
+		if err != nil || len(held) > 0 {
+			return false, cmp.Or(wrap(err, "find the task that has a key of task %s", next.ID), tasks.ErrDuplicate)
+		}
+	}
+	return s.replace(ctx, was.Rev, next)
+}
+
 // replace writes next where the revision still is rev.
 func (s *Tasks) replace(ctx context.Context, rev int64, next tasks.Task) (written bool, err error) {
 	was := bson.D{is("_id", next.ID), is("rev", rev)}
 	result, err := s.db.tasks.ReplaceOne(ctx, was, docOfTask(next))
+	if driver.IsDuplicateKeyError(err) {
+		return false, tasks.ErrDuplicate
+	}
 	if err != nil {
 		return false, wrap(err, "write task %s", next.ID)
 	}

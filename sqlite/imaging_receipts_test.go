@@ -29,7 +29,7 @@ func TestReceiptsOfAnOlderSchemaFindTheirLibrary(t *testing.T) {
 
 	c, err := lite.Open(path, 0, nil) // as it was before the step
 	must(t, err)
-	must(t, c.Exec("DROP TABLE receipt_libraries; PRAGMA user_version = 6"))
+	must(t, c.Exec("DROP TABLE receipt_libraries; ALTER TABLE tasks DROP COLUMN freedKey; PRAGMA user_version = 6"))
 	must(t, c.Close())
 
 	s = openAt(t, path, Options{}).Imaging()

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +86,8 @@ func (s *taskStore) Update(ctx context.Context, known tasks.Task, m tasks.Move) 
 	next, refusal := tasks.Apply(known, m)
 	err = s.db.write(ctx, func(tx *tx) error {
 		if refusal == nil && whole(&known) {
-			if done, err := s.replace(tx, &known, &next); done || err != nil {
+			done, err := s.replace(tx, &known, &next)
+			if done || err != nil && !errors.Is(err, tasks.ErrDuplicate) {
 				result = next
 				return err
 			}
@@ -110,12 +112,20 @@ func (s *taskStore) move(tx *tx, id string, m tasks.Move) (tasks.Task, error) {
 	if err != nil {
 		return newest, err
 	}
-	_, err = s.replace(tx, &newest, &next)
+	if _, err = s.replace(tx, &newest, &next); errors.Is(err, tasks.ErrDuplicate) {
+		return newest, err
+	}
 	return next, err
 }
 
 // replace writes what differs between two states of a record, if its revision still is the first's.
 func (s *taskStore) replace(tx *tx, was, next *tasks.Task) (bool, error) {
+	if next.DedupeKey != was.DedupeKey && next.DedupeKey != next.ID {
+		_, err := one(tx.Stmt(selectByDedupeKey).Text(next.UserID).Text(next.DedupeKey))
+		if !errors.Is(err, tasks.ErrNotFound) {
+			return false, cmp.Or(err, tasks.ErrDuplicate)
+		}
+	}
 	mask := differences(was, next)
 	stmt := tx.Stmt(s.updateOf(mask))
 	for i := range columns {

@@ -54,6 +54,7 @@ var columns = codec[tasks.Task]{
 	blobColumn("checkpoint", func(t *tasks.Task) *[]byte { return &t.Checkpoint }),
 	timeoutColumn,
 	nextColumn,
+	freedKeyColumn,
 }
 
 // narrowColumns are what lists show.
@@ -117,6 +118,19 @@ var timeoutColumn = column[tasks.Task]{
 	},
 	read: func(s *lite.Stmt, t *tasks.Task) { t.Timeout = time.Duration(s.ReadInt()) },
 	same: func(a, b *tasks.Task) bool { return a.Timeout == b.Timeout },
+}
+
+var freedKeyColumn = column[tasks.Task]{
+	name: "freedKey",
+	bind: func(s *lite.Stmt, t *tasks.Task) {
+		if t.FreedKey == "" {
+			s.Null()
+			return
+		}
+		s.Text(t.FreedKey)
+	},
+	read: func(s *lite.Stmt, t *tasks.Task) { t.FreedKey = s.ReadText() },
+	same: func(a, b *tasks.Task) bool { return a.FreedKey == b.FreedKey },
 }
 
 var nextColumn = column[tasks.Task]{

@@ -21,7 +21,7 @@ func TestTasksThatWaitedBeforeLanesAreClaimed(t *testing.T) {
 		must(t, upgrade(c, v))
 	}
 	locked := func(t *tasks.Task) { t.LockKey = "key" }
-	old := columns[:len(columns)-2]
+	old := columns[:len(columns)-3]
 	for _, task := range []tasks.Task{
 		taskstest.Queued(locked, taskstest.Named("locked 1")), taskstest.Queued(locked, taskstest.Named("locked 2")),
 		taskstest.Queued(taskstest.Named("free 1")), taskstest.Queued(taskstest.Named("free 2")),

@@ -127,7 +127,7 @@ func (m *Manager) Cancel(ctx context.Context, p Person, id string) (Task, error)
 }
 
 // Retry puts a task that ended without success back into its lane. [ErrInputGone]: there is nothing left
-// for it to work on.
+// for it to work on. [ErrEqualActive]: it is on its way already.
 func (m *Manager) Retry(ctx context.Context, p Person, id string) (Task, error) {
 	t, err := m.Get(ctx, p, id)
 	if err != nil {
@@ -145,7 +145,11 @@ func (m *Manager) Retry(ctx context.Context, p Person, id string) (Task, error) 
 		}
 	}
 	k, _ := m.cfg.Kinds.get(t.Kind)
-	return m.move(ctx, p, id, func(now time.Time) Move { return RetriedByPerson(p.Email, k.Retry.MaxAttempts, now) })
+	t, err = m.move(ctx, p, id, func(now time.Time) Move { return RetriedByPerson(p.Email, k.Retry.MaxAttempts, now) })
+	if errors.Is(err, ErrDuplicate) {
+		err = ErrEqualActive
+	}
+	return t, err
 }
 
 // Retryable reports whether Retry would take this task.

@@ -194,7 +194,7 @@ func (b *bulk) actOnPage(ctx context.Context, again bool, total int64) error {
 		}
 		t, err := b.act(ctx, again, id)
 		switch {
-		case errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound), errors.Is(err, ErrInputGone):
+		case errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound), errors.Is(err, ErrInputGone), errors.Is(err, ErrEqualActive):
 			b.Refused++
 		case err != nil:
 			return err

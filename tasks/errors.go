@@ -13,8 +13,10 @@ var (
 	// ErrLeaseLost: the lease token is not, or no longer, the right to write this task.
 	ErrLeaseLost = errors.New("the lease is lost")
 	// ErrDuplicate: a task of this user holds the same idempotency or dedupe key. [Store.Insert]
-	// returns that task beside it.
+	// returns that task beside it; to [Store.Update] it is a refusal of the move.
 	ErrDuplicate = errors.New("a task with this key exists")
+	// ErrEqualActive: the task was submitted with dedupe, and another that asks for the same has not ended.
+	ErrEqualActive = errors.New("an equal task has not ended")
 	// ErrUnchanged: the task already is what the move would make it; nothing was written.
 	ErrUnchanged = errors.New("nothing to change")
 	// ErrInputGone: the task's input is no longer kept, so it cannot be run again.

@@ -28,7 +28,8 @@ type Store interface {
 	// tries the move on that, as often as it takes. So the common move is one conditional write without
 	// a read. It returns the record as it now is. A move's own refusal ([ErrConflict], [ErrLeaseLost],
 	// [ErrUnchanged]) is returned with the newest record and nothing is written; a refusal seen on a
-	// stale record is never the answer.
+	// stale record is never the answer. So is [ErrDuplicate], when the move gives the record a DedupeKey that
+	// another record of the same user holds.
 	Update(ctx context.Context, known Task, m Move) (Task, error)
 
 	// Claim takes up to c.Limit waiting tasks of a lane and applies c.Move to each; each is one conditional

@@ -35,6 +35,7 @@ type Task struct {
 	// holds the task's own id, so that a plain unique index suffices on every server.
 	IdempotencyKey string `json:"idempotencyKey"`
 	DedupeKey      string `json:"dedupeKey"`
+	FreedKey       string `json:"freedKey,omitempty"` // the DedupeKey that its end gave back, for a person's retry; "" none
 
 	Args       json.RawMessage `json:"args,omitempty"`       // JSON of the kind's arguments, as decoded at submit
 	Sealed     []byte          `json:"sealed,omitempty"`     // secret arguments, encrypted by the submitter; in no answer, log or page

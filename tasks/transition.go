@@ -303,6 +303,9 @@ func RetriedByPerson(by string, more int, now time.Time) Move {
 		t.Error, t.Result, t.File, t.Dismissed = "", nil, nil, false
 		t.Phase, t.Progress = "", Progress{}
 		t.MaxAttempts = t.Attempt + more
+		if t.FreedKey != "" {
+			t.DedupeKey, t.FreedKey = t.FreedKey, ""
+		}
 		t.wait(now)
 		t.note(now, Entry{Event: EventRetried, By: by})
 		return nil
@@ -407,7 +410,9 @@ func (t *Task) wait(at time.Time) {
 func (t *Task) end(s Status, now time.Time) {
 	t.Status, t.Lease, t.HeartbeatAt = s, nil, time.Time{}
 	t.EndedAt = Millis(now)
-	t.DedupeKey = t.ID
+	if t.DedupeKey != t.ID {
+		t.FreedKey, t.DedupeKey = t.DedupeKey, t.ID
+	}
 	t.Checkpoint = nil
 }
 

@@ -10,6 +10,7 @@ var insertScenarios = []scenario{
 	{"a second task with the same idempotency key is the first one", duplicateIdempotencyKey},
 	{"a second active task with the same dedupe key is the first one", duplicateDedupeKey},
 	{"a dedupe key is free again once its task is final", dedupeKeyIsFreed},
+	{"a retried task has its dedupe key again, unless another took it", dedupeKeyComesBack},
 	{"the holder of the idempotency key comes before that of the dedupe key", idempotencyFirst},
 	{"keys of different people do not meet", keysBelongToUsers},
 	{"a task is found by the idempotency key that its user gave", foundByKey},
@@ -51,6 +52,29 @@ func dedupeKeyIsFreed(t *testing.T, s tasks.Store) {
 	first := insert(t, s, Queued(keyed("", "d")))
 	update(t, s, first, tasks.CancelRequested("ada@example.org", Epoch))
 	insert(t, s, Queued(keyed("", "d")))
+}
+
+func dedupeKeyComesBack(t *testing.T, s tasks.Store) {
+	retried := tasks.RetriedByPerson("ada@example.org", 2, Epoch)
+	first := insert(t, s, Queued(keyed("", "d")))
+	ended := update(t, s, first, tasks.CancelRequested("ada@example.org", Epoch))
+	again := update(t, s, ended, retried)
+	got, err := s.Insert(t.Context(), Queued(keyed("", "d")))
+	refused(t, "an equal task beside the retried one", err, tasks.ErrDuplicate)
+	same(t, "it returns the retried one", again, got)
+
+	ended = update(t, s, again, tasks.CancelRequested("ada@example.org", Epoch))
+	second := insert(t, s, Queued(keyed("", "d")))
+	for what, known := range map[string]tasks.Task{"on the newest record": ended, "on a stale one": again} {
+		got, err = s.Update(t.Context(), known, retried)
+		refused(t, "a retry beside an equal task, "+what, err, tasks.ErrDuplicate)
+		same(t, "the record", ended, got)
+	}
+	same(t, "the record as it is stored", ended, get(t, s, first.ID))
+
+	insert(t, s, Queued(keyed("", "d"), Of("somebody else")))
+	update(t, s, second, tasks.CancelRequested("ada@example.org", Epoch))
+	update(t, s, ended, retried)
 }
 
 func idempotencyFirst(t *testing.T, s tasks.Store) {

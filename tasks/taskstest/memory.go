@@ -110,6 +110,11 @@ func (m *Memory) Update(ctx context.Context, known tasks.Task, mv tasks.Move) (t
 		panic("Update: known carries live progress; it must be the record that a store gave")
 	}
 	next, err := tasks.Apply(t, mv)
+	if err == nil && next.DedupeKey != t.DedupeKey && len(m.where(func(o *tasks.Task) bool {
+		return o.ID != t.ID && o.UserID == t.UserID && o.DedupeKey == next.DedupeKey
+	}, nil)) > 0 {
+		return t.Clone(), tasks.ErrDuplicate
+	}
 	if err == nil {
 		m.tasks[t.ID] = next
 	}
