@@ -119,7 +119,7 @@ func (s *Tasks) oldest(ctx context.Context, l *tasks.Load, now time.Time) error 
 }
 
 // Unfollowed implements [tasks.Store].
-func (s *Tasks) Unfollowed(ctx context.Context, limit int) ([]tasks.Task, error) {
-	docs, err := all[taskDoc](ctx, s.db.tasks, with("unfollowed", true), options.Find().SetSort(with("_id", 1)).SetLimit(int64(limit)))
+func (s *Tasks) Unfollowed(ctx context.Context, after string, limit int) ([]tasks.Task, error) {
+	docs, err := all[taskDoc](ctx, s.db.tasks, bson.D{is("unfollowed", true), is("_id", with("$gt", after))}, options.Find().SetSort(with("_id", 1)).SetLimit(int64(limit)))
 	return tasksOf(docs), wrap(err, "find tasks whose successor is to come")
 }

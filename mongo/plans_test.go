@@ -273,7 +273,7 @@ func everyLaneCall(t *testing.T, s *Tasks) {
 	did(t, err)
 	_, err = s.Loads(ctx, now)
 	did(t, err)
-	_, err = s.Unfollowed(ctx, 9)
+	_, err = s.Unfollowed(ctx, "", 9)
 	did(t, err)
 	_, err = s.Processes(ctx)
 	did(t, err)

@@ -8,11 +8,11 @@ import (
 	"filmroom/tasks"
 )
 
-var selectUnfollowed = "SELECT " + columns.names() + " FROM tasks WHERE next IS NOT NULL ORDER BY taskId LIMIT ?"
+var selectUnfollowed = "SELECT " + columns.names() + " FROM tasks WHERE next IS NOT NULL AND taskId > ? ORDER BY taskId LIMIT ?"
 
-func (s *taskStore) Unfollowed(ctx context.Context, limit int) (left []tasks.Task, err error) {
+func (s *taskStore) Unfollowed(ctx context.Context, after string, limit int) (left []tasks.Task, err error) {
 	err = s.db.read(ctx, func(c *lite.Conn) error {
-		left, err = columns.all(c.Stmt(selectUnfollowed).Int(int64(limit)))
+		left, err = columns.all(c.Stmt(selectUnfollowed).Text(after).Int(int64(limit)))
 		return err
 	})
 	return left, wrap(err, "find successors to come", "")

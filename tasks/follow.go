@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,19 +52,20 @@ func (m *Manager) noted(ctx context.Context, t Task) error {
 	return err
 }
 
-// catchUp submits the successors that a crash left behind.
-func (m *Manager) catchUp(ctx context.Context) error {
-	for {
-		left, err := m.cfg.Store.Unfollowed(ctx, followBatch)
+// catchUp submits the successors that a crash left behind. Those that fail are in nobody's way; the first of them is
+// the error.
+func (m *Manager) catchUp(ctx context.Context) (failure error) {
+	for after := ""; ; {
+		left, err := m.cfg.Store.Unfollowed(ctx, after, followBatch)
 		if err != nil {
-			return err
+			return cmp.Or(failure, err)
 		}
-		var failures []error
 		for _, t := range left {
-			failures = append(failures, m.followed(ctx, t))
+			failure = cmp.Or(failure, m.followed(ctx, t))
+			after = t.ID
 		}
-		if err := errors.Join(failures...); err != nil || len(left) < followBatch {
-			return err
+		if len(left) < followBatch || ctx.Err() != nil {
+			return failure
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestSuccessorsOfAKindThatIsGoneStopNeitherTheStartNorTheOthers(t *testing.T
 		b.start()
 		defer b.stop()
 		b.is(b.settled(good.Next.ID), tasks.StatusFinished, 1)
-		if left, err := b.store.Unfollowed(b.t.Context(), 10); len(left) != 0 || err != nil {
+		if left, err := b.store.Unfollowed(b.t.Context(), "", 10); len(left) != 0 || err != nil {
 			t.Errorf("%d successors are still waited for, %v", len(left), err)
 		}
 	})
@@ -60,5 +60,37 @@ func TestATaskWhoseSuccessorWaitsDoesNotKeepOthersFromBeingPruned(t *testing.T) 
 			t.Errorf("a task past its time: %v", err)
 		}
 		b.is(b.get(waits.ID), tasks.StatusFinished, 1)
+	})
+}
+
+func TestSuccessorsThatCannotBeStoredAreInNobodysWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := prepare(t, taskstest.NewMemory(), nothing)
+		refuses, stored := map[string]bool{}, 0
+		for i := range 130 { // more than are looked for at once
+			ended := taskstest.InStatus(tasks.StatusFinished)
+			ended.Next = &tasks.Successor{ID: taskstest.ID(), Kind: "test"}
+			if _, err := b.store.Insert(t.Context(), ended); err != nil {
+				t.Fatal(err)
+			}
+			refuses[ended.Next.ID] = i < 120
+		}
+		b.store.Fail(func(method string) error {
+			if method != "Insert" {
+				return nil
+			}
+			if stored++; stored <= 120 {
+				return errors.New("no")
+			}
+			return nil
+		})
+		b.start()
+		defer b.stop()
+		for id, refused := range refuses {
+			if _, err := b.store.Get(t.Context(), id); errors.Is(err, tasks.ErrNotFound) != refused {
+				t.Errorf("the successor %s, which the store refuses: %t; it is there: %t", id, refused, err == nil)
+			}
+		}
 	})
 }

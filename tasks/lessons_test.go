@@ -193,9 +193,9 @@ func (s *stuck) Stale(ctx context.Context, owner string, now time.Time, limit in
 	return s.Memory.Stale(ctx, owner, now, limit)
 }
 
-func (s *stuck) Unfollowed(ctx context.Context, limit int) ([]tasks.Task, error) {
+func (s *stuck) Unfollowed(ctx context.Context, after string, limit int) ([]tasks.Task, error) {
 	s.hang(ctx, "Unfollowed")
-	return s.Memory.Unfollowed(ctx, limit)
+	return s.Memory.Unfollowed(ctx, after, limit)
 }
 
 // What another version of the program stored, or a bad disk changed, must neither run nor block the lane.

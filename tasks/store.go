@@ -43,7 +43,8 @@ type Store interface {
 	// Capacity hold a slot, over all processes. A lane that is not stored has no capacity.
 	//
 	// In which order: by Priority; then the partition that holds the fewest slots of this lane, and among
-	// equals the one served longest ago; then by AvailableAt and ID. Among tasks of one LockKey, too.
+	// equals the one served longest ago; then by AvailableAt and ID. Among tasks of one LockKey, too, where they
+	// are of one lane; those of several lanes run one at a time as well, in the order in which the lanes claim.
 	Claim(ctx context.Context, c Claim) ([]Task, error)
 
 	// NextAvailable returns the earliest AvailableAt of a lane's queued tasks, due or not; ok is false
@@ -85,8 +86,8 @@ type Store interface {
 	// Holder returns the task that holds a lock at now, or [ErrNotFound].
 	Holder(ctx context.Context, lockKey string, now time.Time) (Task, error)
 
-	// Unfollowed returns up to limit records whose Next is set, oldest first.
-	Unfollowed(ctx context.Context, limit int) ([]Task, error)
+	// Unfollowed returns up to limit records whose Next is set, by ID, from after the ID given; "" from the first.
+	Unfollowed(ctx context.Context, after string, limit int) ([]Task, error)
 
 	// Delete removes a final task with its log, where its revision still is t.Rev; else [ErrConflict].
 	Delete(ctx context.Context, t Task) error

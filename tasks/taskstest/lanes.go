@@ -274,13 +274,13 @@ func successorsAreFound(t *testing.T, s tasks.Store) {
 	next := &tasks.Successor{ID: ID(), Kind: "webhook", Name: "Tell", Args: []byte(`{"a":1}`), Sealed: []byte{1, 2}}
 	ran := insert(t, s, Running())
 	ended := update(t, s, ran, tasks.EndedWith(next, tasks.Finished(Token, tasks.Outcome{}, Epoch)))
-	left, err := s.Unfollowed(t.Context(), 9)
+	left, err := s.Unfollowed(t.Context(), "", 9)
 	if err != nil || len(left) != 1 || left[0].ID != ran.ID {
 		t.Fatalf("%d records have a successor to come, %v", len(left), err)
 	}
 	same(t, "the successor", next, left[0].Next)
 	update(t, s, ended, tasks.Followed(next.ID))
-	if left, err := s.Unfollowed(t.Context(), 9); err != nil || len(left) != 0 {
+	if left, err := s.Unfollowed(t.Context(), "", 9); err != nil || len(left) != 0 {
 		t.Errorf("%d records still have one, %v", len(left), err)
 	}
 }

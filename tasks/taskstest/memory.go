@@ -391,12 +391,12 @@ func (m *Memory) Holder(ctx context.Context, lockKey string, now time.Time) (tas
 	return holders[0], nil
 }
 
-func (m *Memory) Unfollowed(ctx context.Context, limit int) ([]tasks.Task, error) {
+func (m *Memory) Unfollowed(ctx context.Context, after string, limit int) ([]tasks.Task, error) {
 	if err := m.enter(ctx, "Unfollowed"); err != nil {
 		return nil, err
 	}
 	defer m.mu.Unlock()
-	left := m.where(func(t *tasks.Task) bool { return t.Next != nil }, func(a, b tasks.Task) int { return cmp.Compare(a.ID, b.ID) })
+	left := m.where(func(t *tasks.Task) bool { return t.Next != nil && t.ID > after }, func(a, b tasks.Task) int { return cmp.Compare(a.ID, b.ID) })
 	return left[:min(limit, len(left))], nil
 }
 

@@ -23,7 +23,7 @@ func (p *play) ask(rt *rapid.T) {
 		return n, err
 	})
 	_, _ = both(p, "holder", func(s tasks.Store) (tasks.Task, error) { return s.Holder(ctx, lock, p.now) })
-	_, _ = both(p, "unfollowed", func(s tasks.Store) ([]tasks.Task, error) { return s.Unfollowed(ctx, 100) })
+	_, _ = both(p, "unfollowed", func(s tasks.Store) ([]tasks.Task, error) { return s.Unfollowed(ctx, "", 100) })
 	if id, ok := p.one(rt); ok {
 		_, _ = both(p, "ahead", func(s tasks.Store) (int, error) {
 			t, err := s.Get(ctx, id)
@@ -45,7 +45,7 @@ func followed(rt *rapid.T, end tasks.Move) tasks.Move {
 
 // follow submits what ended tasks are followed by, as a process does that starts.
 func (p *play) follow(rt *rapid.T) {
-	left, _ := both(p, "unfollowed", func(s tasks.Store) ([]tasks.Task, error) { return s.Unfollowed(p.t.Context(), 2) })
+	left, _ := both(p, "unfollowed", func(s tasks.Store) ([]tasks.Task, error) { return s.Unfollowed(p.t.Context(), "", 2) })
 	for _, t := range left {
 		next := Queued(In("export"), func(n *tasks.Task) { n.ID, n.UserID, n.AvailableAt = t.Next.ID, t.UserID, p.now })
 		if _, err := both(p, "insert", func(s tasks.Store) (tasks.Task, error) { return s.Insert(p.t.Context(), next) }); err == nil {

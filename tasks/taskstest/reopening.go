@@ -98,8 +98,8 @@ func (r *reopening) Holder(ctx context.Context, lockKey string, now time.Time) (
 	return r.again().Holder(ctx, lockKey, now)
 }
 
-func (r *reopening) Unfollowed(ctx context.Context, limit int) ([]tasks.Task, error) {
-	return r.again().Unfollowed(ctx, limit)
+func (r *reopening) Unfollowed(ctx context.Context, after string, limit int) ([]tasks.Task, error) {
+	return r.again().Unfollowed(ctx, after, limit)
 }
 
 func (r *reopening) Delete(ctx context.Context, t tasks.Task) error { return r.again().Delete(ctx, t) }
