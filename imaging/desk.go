@@ -157,11 +157,10 @@ func (d *Desk) sweepForever(ctx context.Context) {
 
 // sweep tidies up once. What fails is tried again an hour later.
 func (d *Desk) sweep(ctx context.Context) {
-	removed, err := d.files.sweep(ctx, d.cfg.Store.Referred)
-	if removed > 0 {
-		d.log.Info("removed files that nothing refers to", "files", removed)
-	}
-	err = errors.Join(err, d.sweepStaging(ctx), d.identities.sweep(ctx, d.needsInput), d.previews.trim())
+	stored, sealed := swept{log: d.log, what: "stored files that nothing refers to", key: "sha256"}, swept{log: d.log, what: "sealed identities that no task can use any more", key: "task"}
+	err := errors.Join(d.files.sweep(ctx, d.cfg.Store.Referred, stored.add), d.sweepStaging(ctx), d.identities.sweep(ctx, d.needsInput, sealed.add), d.previews.trim())
+	stored.end()
+	sealed.end()
 	if err != nil && ctx.Err() == nil {
 		d.log.Error("sweep of the data directory", "err", err)
 	}

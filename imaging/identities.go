@@ -104,7 +104,7 @@ func (k *identities) remove(taskID string) error {
 }
 
 // sweep removes what no task can use any more.
-func (k *identities) sweep(ctx context.Context, needed func(context.Context, string) (bool, error)) error {
+func (k *identities) sweep(ctx context.Context, needed func(context.Context, string) (bool, error), removed func(taskID string)) error {
 	entries, err := os.ReadDir(k.dir)
 	if err != nil {
 		return fmt.Errorf("sweep identities: %w", err)
@@ -116,7 +116,9 @@ func (k *identities) sweep(ctx context.Context, needed func(context.Context, str
 		}
 		keep, err := needed(ctx, id)
 		if err == nil && !keep {
-			err = k.remove(id)
+			if err = k.remove(id); err == nil {
+				removed(id)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("sweep identities: %w", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -19,22 +20,20 @@ const unreferredFor = 24 * time.Hour
 const sweepBatch = 500
 
 // sweep removes files that nothing has referred to for [unreferredFor].
-func (f *files) sweep(ctx context.Context, referred func(context.Context, []string) (map[string]bool, error)) (removed int, err error) {
+func (f *files) sweep(ctx context.Context, referred func(context.Context, []string) (map[string]bool, error), removed func(sha256 string)) error {
 	before := f.now().Add(-unreferredFor)
 	for i := range 256 {
-		n, err := f.sweepFolder(ctx, filepath.Join(f.dir, fmt.Sprintf("%02x", i)), before, referred)
-		removed += n
-		if err != nil {
-			return removed, fmt.Errorf("sweep stored files: %w", err)
+		if err := f.sweepFolder(ctx, filepath.Join(f.dir, fmt.Sprintf("%02x", i)), before, referred, removed); err != nil {
+			return fmt.Errorf("sweep stored files: %w", err)
 		}
 	}
-	return removed, nil
+	return nil
 }
 
-func (f *files) sweepFolder(ctx context.Context, folder string, before time.Time, referred func(context.Context, []string) (map[string]bool, error)) (removed int, err error) {
+func (f *files) sweepFolder(ctx context.Context, folder string, before time.Time, referred func(context.Context, []string) (map[string]bool, error), removed func(sha256 string)) error {
 	d, err := os.Open(folder)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer d.Close()
 	for {
@@ -49,19 +48,19 @@ func (f *files) sweepFolder(ctx context.Context, folder string, before time.Time
 		if len(old) > 0 {
 			wanted, err := referred(ctx, old)
 			if err != nil {
-				return removed, err
+				return err
 			}
 			for _, sum := range old {
 				if !wanted[sum] && f.removeOlder(filepath.Join(folder, sum), before) {
-					removed++
+					removed(sum)
 				}
 			}
 		}
 		if errors.Is(end, io.EOF) {
-			return removed, nil
+			return nil
 		}
 		if end != nil {
-			return removed, end
+			return end
 		}
 	}
 }
@@ -96,4 +95,26 @@ func (d *Desk) sweepStaging(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// sweptNamed is how many of what a sweep removes stand in the log each, under a name of ours.
+const sweptNamed = 100
+
+// A swept tells the log of one sort of what a sweep removes.
+type swept struct {
+	log       *slog.Logger
+	what, key string
+	n         int
+}
+
+func (s *swept) add(name string) {
+	if s.n++; s.n <= sweptNamed {
+		s.log.Info("removed one of the "+s.what, s.key, name)
+	}
+}
+
+func (s *swept) end() {
+	if s.n > sweptNamed {
+		s.log.Info("removed more of the "+s.what, "files", s.n-sweptNamed)
+	}
 }

@@ -220,4 +220,7 @@ func TestAFileGoesADayAfterTheLastThatReferredToIt(t *testing.T) {
 	if got := len(d.paths("files")); got != 1 {
 		t.Errorf("%d files are left, want the one that is referred to", got)
 	}
+	if named := strings.Count(d.logged.String(), "sha256="); named != 1 {
+		t.Errorf("the log names %d removed files, want 1:\n%s", named, d.logged)
+	}
 }
