@@ -79,7 +79,9 @@ func chooseSyntax(f *File, opts []WriteOption) (string, error) {
 	}
 	reason := ""
 	_, sourceKnown := layoutOf(source)
-	switch _, known := layoutOf(o.syntax); {
+	switch l, known := layoutOf(o.syntax); {
+	case l.big && f.Dataset.beginsLikeMeta():
+		reason = "a big-endian data set that begins with group 0200, which no standard has, reads like more of the header"
 	case !sourceKnown && source != "" && f.Dataset.hasPixels():
 		reason = "the file's transfer syntax is not in PS3.6: its pixel data cannot be written as anything else"
 	case !known:
@@ -94,6 +96,13 @@ func chooseSyntax(f *File, opts []WriteOption) (string, error) {
 		return o.syntax, nil
 	}
 	return "", &Error{Err: ErrSyntax, Offset: -1, Reason: reason}
+}
+
+// beginsLikeMeta reports whether the first element to be written has group 0200: its bytes in big endian are those
+// of group 0002 in the header's little endian.
+func (d *Dataset) beginsLikeMeta() bool {
+	i := slices.IndexFunc(d.elements, mayStand)
+	return i >= 0 && d.elements[i].Tag.Group() == 0x0200
 }
 
 func (d *Dataset) hasPixels() bool {

@@ -263,6 +263,7 @@ func TestFilesThatCannotBeWrittenInASyntaxAreRefused(t *testing.T) {
 		{"native in the file's own", native, uid.JPEGBaseline, uid.JPEGBaseline, true},
 		{"an unknown one", native, uid.ExplicitLE, "1.2.3", false},
 		{"native from an unknown one", native, "1.2.3", uid.ExplicitLE, false},
+		{"what reads like the header's group in big endian", dicom.NewDataset(dicom.New(tag.New(0x0200, 0x0010), vr.LO, []byte("xy"))), uid.ExplicitBE, uid.ExplicitBE, false},
 		{"no pixels from an unknown one", dicom.NewDataset(dicom.Text(tag.PatientID, "ID")), "1.2.3", uid.ExplicitLE, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

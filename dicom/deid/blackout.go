@@ -42,7 +42,7 @@ func newBlackout(d *dicom.Dataset, src io.ReaderAt, rectangles []image.Rectangle
 			fills[i] = colorless(d, int(allocated/8))
 		}
 	}
-	if planar, err := d.Int(tag.PlanarConfiguration); err != nil || planar != 1 {
+	if planar, err := only(d, tag.PlanarConfiguration); err != nil || planar != 1 {
 		fills = [][]byte{bytes.Join(fills, nil)}
 	}
 	return &blackout{src: src, rectangles: rectangles, rows: rows, rowBytes: columns * int64(len(fills[0])), fills: fills}, nil
@@ -58,7 +58,7 @@ func colorless(d *dicom.Dataset, size int) []byte {
 // darkest is a cell of a pixel that is black, or at least the same everywhere.
 func darkest(d *dicom.Dataset, photometric string, size int) []byte {
 	stored := positive(d, tag.BitsStored)
-	signed, _ := d.Int(tag.PixelRepresentation)
+	signed, _ := only(d, tag.PixelRepresentation)
 	value := uint64(0)
 	switch bright := photometric == "MONOCHROME1"; {
 	case stored > 64 || signed != 1 && !bright:

@@ -26,14 +26,13 @@ func (f *form) frameBytes() int64 { return f.rows * f.columns * f.samples * f.ce
 // formOf reads what the file says and refuses what cannot be decoded, or written down as native pixels.
 func formOf(d *dicom.Dataset, syntax string) (form, error) {
 	f := form{jpeg: syntax == uid.JPEGBaseline, samples: positive(d, tag.SamplesPerPixel), frames: 1, cell: 1}
-	rows, err1 := d.Int(tag.Rows)
-	columns, err2 := d.Int(tag.Columns)
-	if err1 != nil || err2 != nil || rows < 1 || columns < 1 || rows > 1<<16 || columns > 1<<16 {
+	rows, columns, ok := sizeOf(d)
+	if !ok {
 		return f, fmt.Errorf("%w: it does not say how many pixels it has: want Rows and Columns", ErrRefused)
 	}
 	f.rows, f.columns = rows, columns
 	if d.Has(tag.NumberOfFrames) {
-		n, err := d.Int(tag.NumberOfFrames)
+		n, err := only(d, tag.NumberOfFrames)
 		if err != nil || n < 1 || n > math.MaxInt32 {
 			return f, fmt.Errorf("%w: it does not say how many frames it has: want Number of Frames from 1", ErrRefused)
 		}
@@ -62,9 +61,9 @@ func (f *form) known() bool {
 // measure sets how large cells are, and holds all frames against what an element can hold (PS3.5 section 7.1.1).
 func (f *form) measure(d *dicom.Dataset) error {
 	if !f.jpeg {
-		allocated, err1 := d.Int(tag.BitsAllocated)
-		stored, err2 := d.Int(tag.BitsStored)
-		high, err3 := d.Int(tag.HighBit)
+		allocated, err1 := only(d, tag.BitsAllocated)
+		stored, err2 := only(d, tag.BitsStored)
+		high, err3 := only(d, tag.HighBit)
 		sound := err1 == nil && err2 == nil && err3 == nil && stored >= 1 && stored <= allocated && high < allocated && high >= stored-1
 		if !sound || allocated != 8 && allocated != 16 && allocated != 32 || f.samples == 3 && allocated == 32 {
 			return fmt.Errorf("%w: rectangles cannot be blacked out in compressed pixels of these Bits Allocated, Bits Stored and High Bit", ErrRefused)

@@ -143,5 +143,10 @@ func TestPixelsOfUnknownSizeAreRefused(t *testing.T) {
 		if _, err := plan(t, Options{}).Apply(&bytes.Buffer{}, file(t, d), someone()); !errors.Is(err, ErrRefused) {
 			t.Errorf("without %s: %v, want ErrRefused", at.Keyword(), err)
 		}
+		// Of several values none counts: the element goes, and with it what was known of the pixels.
+		d.Set(dicom.Ints(at, 4, 4))
+		if _, err := plan(t, Options{}).Apply(&bytes.Buffer{}, file(t, d), someone()); !errors.Is(err, ErrRefused) {
+			t.Errorf("with %s twice: %v, want ErrRefused", at.Keyword(), err)
+		}
 	}
 }

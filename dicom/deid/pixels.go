@@ -82,16 +82,15 @@ func source(f *dicom.Fragments) io.ReaderAt {
 // nativeLength is how many bytes the pixels take by the image's own description (PS3.5 section 8.1.1),
 // rounded up to an even number; ok is false where it does not say.
 func nativeLength(d *dicom.Dataset, t tag.Tag) (n int64, ok bool) {
-	rows, err1 := d.Int(tag.Rows)
-	columns, err2 := d.Int(tag.Columns)
-	if err1 != nil || err2 != nil || rows <= 0 || columns <= 0 {
+	rows, columns, ok := sizeOf(d)
+	if !ok {
 		return 0, false
 	}
 	samples := positive(d, tag.SamplesPerPixel)
 	if photometric, _ := d.String(tag.PhotometricInterpretation); photometric == "YBR_FULL_422" {
 		samples = 2 // two pixels share their colour (PS3.3 section C.7.6.3.1.2)
 	}
-	bits, err := d.Int(tag.BitsAllocated)
+	bits, err := only(d, tag.BitsAllocated)
 	switch {
 	case t == tag.FloatPixelData:
 		bits = 32
@@ -101,16 +100,36 @@ func nativeLength(d *dicom.Dataset, t tag.Tag) (n int64, ok bool) {
 		return 0, false
 	}
 	frames := positive(d, tag.NumberOfFrames)
-	if rows > 1<<16 || columns > 1<<16 || samples > 4 || bits > 64 || frames > 1<<24 {
+	if samples > 4 || bits > 64 || frames > 1<<24 {
 		return 0, false
 	}
 	n = (rows*columns*samples*frames*bits + 7) / 8
 	return n + n%2, true
 }
 
+// sizeOf is how large an image is, if it says so.
+func sizeOf(d *dicom.Dataset) (rows, columns int64, ok bool) {
+	rows, err1 := only(d, tag.Rows)
+	columns, err2 := only(d, tag.Columns)
+	return rows, columns, err1 == nil && err2 == nil && rows > 0 && columns > 0 && rows <= 1<<16 && columns <= 1<<16
+}
+
+// only is the value of an element that has one. With several the element does not leave, and what it says of the
+// pixels that do would not be known to whoever reads them.
+func only(d *dicom.Dataset, t tag.Tag) (int64, error) {
+	values, err := d.Ints(t)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(values) > 1:
+		return 0, fmt.Errorf("%w: %d values: want one", dicom.ErrValue, len(values))
+	}
+	return values[0], nil
+}
+
 // positive is the value of an element, 1 where it is absent or makes no sense.
 func positive(d *dicom.Dataset, t tag.Tag) int64 {
-	n, err := d.Int(t)
+	n, err := only(d, t)
 	if err != nil || n < 1 {
 		return 1
 	}
@@ -136,8 +155,8 @@ func hasEmbeddedOverlay(d *dicom.Dataset) bool {
 		if !d.Has(tag.New(group, 0x0010)) && !d.Has(tag.New(group, 0x0102)) {
 			continue
 		}
-		position, _ := d.Int(tag.New(group, 0x0102))
-		allocated, err := d.Int(tag.New(group, 0x0100))
+		position, _ := only(d, tag.New(group, 0x0102))
+		allocated, err := only(d, tag.New(group, 0x0100))
 		if position != 0 || err == nil && allocated != 1 || !d.Has(tag.New(group, 0x3000)) {
 			return true
 		}
@@ -148,9 +167,9 @@ func hasEmbeddedOverlay(d *dicom.Dataset) bool {
 // pixelMask has a 1 for each bit of a pixel cell that holds a pixel's value. ok is false where the
 // image does not say, or where there is no other bit.
 func pixelMask(d *dicom.Dataset) (mask uint32, unit int, ok bool) {
-	allocated, err1 := d.Int(tag.BitsAllocated)
-	stored, err2 := d.Int(tag.BitsStored)
-	high, err3 := d.Int(tag.HighBit)
+	allocated, err1 := only(d, tag.BitsAllocated)
+	stored, err2 := only(d, tag.BitsStored)
+	high, err3 := only(d, tag.HighBit)
 	if err1 != nil || err2 != nil || err3 != nil {
 		return 0, 0, false
 	}

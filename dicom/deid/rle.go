@@ -14,13 +14,12 @@ import (
 // pixel of a segment. A frame that does not follow its header is refused: nobody could tell its pixels from
 // anything else.
 func textInRLE(d *dicom.Dataset, f *dicom.Fragments) (found stretches, err error) {
-	rows, err1 := d.Int(tag.Rows)
-	columns, err2 := d.Int(tag.Columns)
-	if err1 != nil || err2 != nil || rows < 1 || columns < 1 || rows > 1<<16 || columns > 1<<16 {
+	rows, columns, ok := sizeOf(d)
+	if !ok {
 		return nil, fmt.Errorf("%w: it does not say how many pixels it has: want Rows and Columns", ErrRefused)
 	}
 	plane := rows * columns
-	if bits, _ := d.Int(tag.BitsAllocated); bits == 1 {
+	if bits, _ := only(d, tag.BitsAllocated); bits == 1 {
 		plane = (plane + 7) / 8
 	}
 	r := bufio.NewReaderSize(nil, 16<<10)
