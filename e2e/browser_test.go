@@ -170,7 +170,7 @@ func (b *tab) signIn(email string) *tab {
 		cd.SendKeys(cd.CSS(`input[name=password]`), password),
 		cd.Click(cd.CSS(`form button.primary`)),
 	)
-	b.until("the board", `document.getElementById("board")`)
+	b.until("the board and its scripts", `document.getElementById("board") && document.readyState === "complete"`)
 	return b
 }
 
