@@ -189,20 +189,27 @@ func (p *program) endedOnce(id string) {
 	}
 }
 
-// tookTurns demands that the attempts of tasks that share a lock did not overlap: when one was claimed, the one
-// before it had ended or was taken from the dead.
+// tookTurns demands that the attempts of tasks that share a lock did not overlap: when one began to work, the one
+// before it had ended or was taken from the dead. A claim's own moment is that at which it was asked for, which may
+// be a little before the end that made room for it.
 func (p *program) tookTurns(ids ...string) {
 	p.t.Helper()
 	var attempts [][2]time.Time // from, to
 	for _, id := range ids {
 		var from time.Time
+		claimed := false
 		for _, e := range p.journal(id) {
 			switch {
 			case e.Event == "claimed":
+				claimed, from = true, time.Time{}
+			case claimed && e.Event == "phase" && from.IsZero():
 				from = e.At
-			case !from.IsZero() && (e.isEnd() || slices.Contains([]string{"rescued", "handed-back", "retry-scheduled"}, e.Event)):
+			case claimed && (e.isEnd() || slices.Contains([]string{"rescued", "handed-back", "retry-scheduled"}, e.Event)):
+				if from.IsZero() {
+					from = e.At // it came to nothing
+				}
 				attempts = append(attempts, [2]time.Time{from, e.At})
-				from = time.Time{}
+				claimed = false
 			}
 		}
 	}
