@@ -43,7 +43,7 @@
 // Within compressed pixels, all that JPEG, JPEG-LS, JPEG 2000 and RLE do not need for the image is blanked; video and
 // JPEG XL are not looked into.
 //
-// Pixels that may show a name are held back until somebody looked: the subject then says so, or brings
+// Pixels that may show a name, and documents, are held back until somebody looked: the subject then says so, or brings
 // rectangles to black out. Those are painted into native pixels; RLE and JPEG Baseline are decompressed for it, one frame
 // of at most 64 MiB at a time, and leave as native ones. In pixels compressed otherwise nothing can be blacked out.
 // Around a rectangle in a picture that was JPEG a few pixels may keep a shimmer of what JPEG smeared out of it.

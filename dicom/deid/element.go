@@ -70,6 +70,9 @@ func (p *pass) carryOut(src, out *dicom.Dataset, e *dicom.Element) error {
 	if len(e.Items) > 0 && e.VR != vr.SQ {
 		what = remove // a sequence in disguise
 	}
+	if e.Tag == tag.EncapsulatedDocument && p.subject.PixelsReviewed {
+		what = keep // somebody read it; the table's dummy would be no document
+	}
 	if e.IsEmpty() && what != remove {
 		out.Set(e) // there is nothing to take from it
 		return nil

@@ -10,7 +10,7 @@ import (
 // gone says that the data set as a whole goes. The error is what the plan refuses.
 func (p *pass) gather(d *dicom.Dataset, gone bool) error {
 	for t, e := range d.All() {
-		if err := p.plan.refuseElement(e); err != nil {
+		if err := p.refuseElement(e); err != nil {
 			return err
 		}
 		p.overlaid = p.overlaid || isOverlay(t)

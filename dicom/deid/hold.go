@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	// ErrHeld: the pixels may show who the patient is; a person must look at them first.
+	// ErrHeld: the pixels, or a document, may show who the patient is; a person must look at them first.
 	ErrHeld = errors.New("held back")
-	// ErrRefused: the file holds what no plan can clean, such as a document or a voice.
+	// ErrRefused: the file holds what no plan can clean, such as a voice.
 	ErrRefused = errors.New("cannot be de-identified")
 )
 
@@ -45,12 +45,12 @@ func (p *Plan) refuse(f *dicom.File) error {
 	return nil
 }
 
-// refuseElement says which element, at whatever depth, no plan can clean.
-func (p *Plan) refuseElement(e *dicom.Element) error {
+// refuseElement says which element, at whatever depth, must not leave as it is.
+func (p *pass) refuseElement(e *dicom.Element) error {
 	switch {
-	case e.Tag == tag.EncapsulatedDocument && !e.IsEmpty():
-		return fmt.Errorf("%w: an encapsulated document, whose text cannot be searched", ErrRefused)
-	case e.Tag == tag.WaveformAnnotationSequence && !e.IsEmpty() && !p.options.CleanStructuredContent:
+	case e.Tag == tag.EncapsulatedDocument && !e.IsEmpty() && !p.subject.PixelsReviewed:
+		return fmt.Errorf("%w: an encapsulated document, whose text cannot be searched; a person must read it first", ErrHeld)
+	case e.Tag == tag.WaveformAnnotationSequence && !e.IsEmpty() && !p.plan.options.CleanStructuredContent:
 		return fmt.Errorf("%w: annotated waveforms; the option to clean structured content takes them", ErrRefused)
 	}
 	return nil
